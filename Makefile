@@ -1,0 +1,50 @@
+# GoQueue. `make` alone lists what there is.
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-run run test check static bench bench-quick fuzz fmt docs clean
+SHELL := /bin/bash
+BIN := .venv/bin
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+setup: ## everything for development: .venv, pinned packages, compiled codec, Java and Chromium where possible
+	@scripts/setup.sh dev
+
+setup-run:
+	@scripts/setup.sh run
+
+run: setup-run ## install only what the broker needs, then serve from ./data
+	@exec $(BIN)/goqueue server --data data
+
+test: static ## everything: static checks, then every test
+	$(BIN)/pytest
+
+check: static ## static checks and the fast tests
+	$(BIN)/pytest -m "not slow and not spark and not browser"
+
+static: setup
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy --strict src
+	$(BIN)/lint-imports
+
+bench: setup ## run the benchmarks; prints a table, saves JSON in bench/results
+	$(BIN)/python -m bench
+
+bench-quick: setup ## the same in less time, with smaller inputs
+	$(BIN)/python -m bench --quick
+
+fuzz: setup ## ten million hostile inputs against the codec
+	$(BIN)/python tests/fuzz/fuzz_codec.py --inputs 10000000 --seed 1
+
+fmt: setup ## format, and fix what the linter can fix
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+docs: setup ## build the documentation into site/
+	$(BIN)/mkdocs build --strict --quiet
+
+clean: ## remove .venv, builds and caches; never touches data
+	rm -rf .venv build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache src/*.egg-info
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -f src/goqueue/codec/*.so src/goqueue/codec/record.c

@@ -1,0 +1,40 @@
+"""A broker in a process of its own, for measurements over real sockets."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = ["BenchServer", "running_server"]
+
+
+class BenchServer(NamedTuple):
+    native: str
+    http: str
+    pid: int
+
+    def resident_mb(self) -> float:
+        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    def cpu_seconds(self) -> float:
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def running_server(folder: str, *flags: str) -> Iterator[BenchServer]:
+    command = [sys.executable, "-m", "goqueue", "server", "--data", folder]
+    command += ["--http", "127.0.0.1:0", "--native", "127.0.0.1:0", "--log-format", "json", *flags]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            said = json.loads(process.stderr.readline())
+            yield BenchServer(said["native"], said["http"].removeprefix("http://"), process.pid)
+        finally:
+            process.terminate()
+            process.communicate()

@@ -1,0 +1,1 @@
+"""The broker reaches out: disk, memory, clock, chance, telemetry."""

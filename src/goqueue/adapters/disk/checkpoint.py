@@ -1,0 +1,112 @@
+"""What the node knew at one LSN, so that recovery reads only the journal behind it.
+
+The file: magic `GQCP`, version u8, 3 zeros, CRC-32C u32 of the body, body (msgpack). Snapshots of state
+machines lie beside it, one each in the same frame with magic `GQSN`. Both are kept twice, so that one damaged
+sector costs nothing. To change a layout raise VERSION; `parse` refuses versions it does not know.
+"""
+
+import hashlib
+import struct
+from collections.abc import Mapping
+
+import msgspec
+
+from goqueue.adapters.disk.files import FileSystem, read_whole, write_atomically
+from goqueue.codec import crc32c
+from goqueue.model.log import SegmentInfo
+
+__all__ = [
+    "CHECKPOINT",
+    "COPY_SUFFIX",
+    "SNAPSHOTS",
+    "CheckpointState",
+    "SnapshotFile",
+    "load_checkpoint",
+    "load_snapshot",
+    "parse",
+    "remove_old_snapshots",
+    "save_checkpoint",
+    "save_snapshots",
+]
+
+VERSION = 1
+CHECKPOINT = "checkpoint"
+SNAPSHOTS = "snapshots"
+COPY_SUFFIX = ".copy"
+
+_HEAD = struct.Struct(">4sB3xI")
+
+
+class CheckpointState(msgspec.Struct, frozen=True):
+    """The segments of every log, and which snapshot of each state stream is the newest."""
+
+    lsn: int = 0
+    logs: dict[str, tuple[SegmentInfo, ...]] = {}
+    snapshots: dict[str, int] = {}
+
+
+class SnapshotFile(msgspec.Struct, frozen=True):
+    """One state machine's snapshot with its own name in it, since the file is named by a digest."""
+
+    stream: str
+    lsn: int
+    payload: bytes
+
+
+def seal(magic: bytes, body: bytes) -> bytes:
+    return _HEAD.pack(magic, VERSION, crc32c(body)) + body
+
+
+def parse(magic: bytes, content: bytes) -> bytes | None:
+    """The body, or None when it is not intact."""
+    if len(content) < _HEAD.size:
+        return None
+    body = content[_HEAD.size :]
+    return body if content == seal(magic, body) else None
+
+
+def _save_twice(files: FileSystem, path: str, content: bytes) -> None:
+    write_atomically(files, path + COPY_SUFFIX, content)
+    write_atomically(files, path, content)
+
+
+def _intact_bodies(files: FileSystem, path: str, magic: bytes) -> list[bytes]:
+    bodies = (parse(magic, read_whole(files, copy)) for copy in (path, path + COPY_SUFFIX))
+    return [body for body in bodies if body is not None]
+
+
+def load_checkpoint(files: FileSystem, folder: str) -> CheckpointState | None:
+    """The newest intact copy."""
+    bodies = _intact_bodies(files, f"{folder}/{CHECKPOINT}", b"GQCP")
+    states = [msgspec.msgpack.decode(body, type=CheckpointState) for body in bodies]
+    return max(states, key=lambda state: state.lsn, default=None)
+
+
+def save_checkpoint(files: FileSystem, folder: str, state: CheckpointState) -> None:
+    _save_twice(files, f"{folder}/{CHECKPOINT}", seal(b"GQCP", msgspec.msgpack.encode(state)))
+
+
+def snapshot_path(folder: str, stream: str, lsn: int) -> str:
+    digest = hashlib.blake2b(stream.encode(), digest_size=16).hexdigest()
+    return f"{folder}/{SNAPSHOTS}/{digest}-{lsn:020d}.snap"
+
+
+def save_snapshots(files: FileSystem, folder: str, lsn: int, snapshots: Mapping[str, bytes]) -> None:
+    for stream, payload in snapshots.items():
+        body = msgspec.msgpack.encode(SnapshotFile(stream, lsn, payload))
+        _save_twice(files, snapshot_path(folder, stream, lsn), seal(b"GQSN", body))
+
+
+def load_snapshot(files: FileSystem, folder: str, stream: str, lsn: int) -> bytes | None:
+    """A snapshot's payload, or None when neither copy is intact."""
+    bodies = _intact_bodies(files, snapshot_path(folder, stream, lsn), b"GQSN")
+    return msgspec.msgpack.decode(bodies[0], type=SnapshotFile).payload if bodies else None
+
+
+def remove_old_snapshots(files: FileSystem, folder: str, current: Mapping[str, int]) -> None:
+    """Remove snapshots that a newer one of the same stream, or the end of the stream, has replaced."""
+    wanted = {snapshot_path(folder, stream, lsn) for stream, lsn in current.items()}
+    for name in files.list(f"{folder}/{SNAPSHOTS}"):
+        path = f"{folder}/{SNAPSHOTS}/{name}"
+        if path.removesuffix(COPY_SUFFIX) not in wanted:
+            files.remove(path)

@@ -1,0 +1,236 @@
+"""The few file-system calls the store is built on, so that a simulated disk can stand in for the real one."""
+
+import contextlib
+import errno
+import fcntl
+import os
+from collections.abc import Sequence
+from typing import Protocol
+
+__all__ = [
+    "Buffer",
+    "File",
+    "FileSystem",
+    "MissingFile",
+    "OsFileSystem",
+    "Space",
+    "file_size",
+    "read_whole",
+    "write_atomically",
+]
+
+Buffer = bytes | bytearray | memoryview
+
+IOV_MAX = 1024
+
+
+class Space(Protocol):
+    """Room on the disk that holds a path, in bytes."""
+
+    @property
+    def total(self) -> int: ...
+    @property
+    def free(self) -> int: ...
+
+
+class File(Protocol):
+    """An open file, read and written at explicit positions."""
+
+    def size(self) -> int: ...
+    def read(self, position: int, length: int) -> bytes: ...
+    def write(self, position: int, buffers: Sequence[Buffer]) -> None: ...
+    def allocate(self, length: int) -> None: ...
+    def truncate(self, length: int) -> None: ...
+    def sync(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class FileSystem(Protocol):
+    """Names and folders. Changes to names are durable only after `sync_dir` on their folder."""
+
+    def open(self, path: str, *, create: bool = False) -> File: ...
+    def exists(self, path: str) -> bool: ...
+    def list(self, path: str) -> list[str]: ...
+    def make_dirs(self, path: str) -> None: ...
+    def rename(self, source: str, target: str) -> None: ...
+    def remove(self, path: str) -> None: ...
+    def remove_dir(self, path: str) -> None: ...
+    def sync_dir(self, path: str) -> None: ...
+    def space(self, path: str) -> Space: ...
+    def lock(self, path: str) -> File | None: ...
+
+
+class _OsSpace:
+    def __init__(self, path: str) -> None:
+        stat = os.statvfs(path)
+        self.total = stat.f_frsize * (stat.f_blocks - stat.f_bfree + stat.f_bavail)
+        self.free = stat.f_frsize * stat.f_bavail
+
+
+class _OsFile:
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def size(self) -> int:
+        return os.fstat(self._fd).st_size
+
+    def read(self, position: int, length: int) -> bytes:
+        data = os.pread(self._fd, length, position)
+        if len(data) == length or not data:
+            return data
+        parts = [data]
+        got = len(data)
+        while got < length and (data := os.pread(self._fd, length - got, position + got)):
+            parts.append(data)
+            got += len(data)
+        return b"".join(parts)
+
+    def write(self, position: int, buffers: Sequence[Buffer]) -> None:
+        for first in range(0, len(buffers), IOV_MAX):
+            position = self._write_some(position, buffers[first : first + IOV_MAX])
+
+    def _write_some(self, position: int, buffers: Sequence[Buffer]) -> int:
+        wanted = sum(map(len, buffers))
+        written = os.pwritev(self._fd, buffers, position)
+        if written == wanted:
+            return position + wanted
+        rest = memoryview(b"".join(buffers))
+        while written < wanted:
+            written += os.pwrite(self._fd, rest[written:], position + written)
+        return position + wanted
+
+    def allocate(self, length: int) -> None:
+        os.posix_fallocate(self._fd, 0, length)
+
+    def truncate(self, length: int) -> None:
+        os.ftruncate(self._fd, length)
+
+    def sync(self) -> None:
+        os.fdatasync(self._fd)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            fd, self._fd = self._fd, -1
+            os.close(fd)
+
+    # A reader in another thread may still use a file its segment has let go of: the last one to drop it closes it.
+    __del__ = close
+
+
+class MissingFile:
+    """Stands in for a file that should be there and is not: it reads as empty and takes no writes."""
+
+    def size(self) -> int:
+        return 0
+
+    def read(self, position: int, length: int) -> bytes:
+        return b""
+
+    def write(self, position: int, buffers: Sequence[Buffer]) -> None:
+        raise FileNotFoundError(errno.ENOENT, "the log file was removed while the broker runs")
+
+    def allocate(self, length: int) -> None:
+        self.write(length, [])
+
+    def truncate(self, length: int) -> None:
+        self.write(length, [])
+
+    def sync(self) -> None:
+        self.write(0, [])
+
+    def close(self) -> None:
+        pass
+
+
+class OsFileSystem:
+    """The operating system's own files."""
+
+    def open(self, path: str, *, create: bool = False) -> File:
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+        return _OsFile(os.open(path, flags, 0o640))
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(path)
+
+    def list(self, path: str) -> list[str]:
+        try:
+            return sorted(os.listdir(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def make_dirs(self, path: str) -> None:
+        """Make the folder and those above it, each one durable in its parent.
+
+        A folder that is there already may be the work of a process that was killed before it could sync the parent.
+        """
+        parent = os.path.dirname(os.path.abspath(path))
+        if os.path.isdir(path):
+            with contextlib.suppress(PermissionError):
+                self.sync_dir(parent)
+            return
+        self.make_dirs(parent)
+        os.mkdir(path)
+        self.sync_dir(parent)
+
+    def rename(self, source: str, target: str) -> None:
+        os.replace(source, target)
+
+    def remove(self, path: str) -> None:
+        os.unlink(path)
+
+    def remove_dir(self, path: str) -> None:
+        os.rmdir(path)
+
+    def sync_dir(self, path: str) -> None:
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def space(self, path: str) -> Space:
+        return _OsSpace(path)
+
+    def lock(self, path: str) -> File | None:
+        """Take the lock file for this process, or return None when another one has it."""
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            return None
+        return _OsFile(fd)
+
+
+def file_size(files: FileSystem, path: str) -> int:
+    file = files.open(path)
+    try:
+        return file.size()
+    finally:
+        file.close()
+
+
+def read_whole(files: FileSystem, path: str) -> bytes:
+    """Content of a small file; empty when it is not there."""
+    try:
+        file = files.open(path)
+    except FileNotFoundError:
+        return b""
+    try:
+        return file.read(0, file.size())
+    finally:
+        file.close()
+
+
+def write_atomically(files: FileSystem, path: str, content: bytes) -> None:
+    """Replace a small file so that a crash leaves the old content or the new, never a mixture."""
+    temporary = path + ".tmp"
+    file = files.open(temporary, create=True)
+    try:
+        file.truncate(0)
+        file.write(0, [content])
+        file.sync()
+    finally:
+        file.close()
+    files.rename(temporary, path)
+    files.sync_dir(os.path.dirname(path))

@@ -1,0 +1,192 @@
+"""Write a group of entries: records to their logs, then all entries to the journal in one call.
+
+An entry happens as a whole or not at all. When a log cannot be written, the entries that touch it are refused,
+and with them every other log those entries touch goes back to its last confirmed end.
+"""
+
+import errno
+from collections.abc import Callable
+from typing import NamedTuple
+
+from goqueue.adapters.disk.files import Buffer
+from goqueue.adapters.disk.journal import Journal
+from goqueue.adapters.disk.journal_format import FRAME_HEAD, MAX_FRAME, encode_operation, encode_records
+from goqueue.adapters.disk.log import DiskLog
+from goqueue.engine.ports import AppendRecords, CreateLog, DeleteLog, DropSegments, Entry, StateEvent
+from goqueue.errors import DiskFull, GoQueueError, LogExists, LogReadOnly, RecordTooLarge, UnknownLog
+from goqueue.model.log import LogId
+
+__all__ = ["OPERATION_OVERHEAD", "GroupWrite", "journal_size", "refusal_of"]
+
+OPERATION_OVERHEAD = 320
+"""Bytes that an operation may cost in the journal beyond its payload: heads, and a name of up to 255 bytes."""
+
+
+def journal_size(entry: Entry) -> int:
+    """Room that is certainly enough for an entry in the journal."""
+    size = FRAME_HEAD.size + OPERATION_OVERHEAD * len(entry)
+    for operation in entry:
+        match operation:
+            case AppendRecords(_, payload, _) | StateEvent(_, payload):
+                size += len(payload)
+            case DropSegments(_, bases):
+                size += 8 * len(bases)
+    return size
+
+
+def refusal_of(error: OSError, where: object) -> GoQueueError:
+    """What a failed write means to the one who asked for it."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFull(f"no room on the disk for {where}")
+    return LogReadOnly(f"{where} refuses writes: {error.strerror or error}")
+
+
+class _Staged(NamedTuple):
+    parts: list[Buffer]
+    operations: int
+    logs: list[LogId]
+
+
+class GroupWrite:
+    """One group, used once."""
+
+    def __init__(
+        self,
+        entries: list[Entry],
+        logs: dict[LogId, DiskLog],
+        journal: Journal,
+        make_log: Callable[[LogId], DiskLog],
+    ) -> None:
+        self._entries = entries
+        self._logs = logs
+        self._journal = journal
+        self._make_log = make_log
+        self._staged: list[_Staged | None] = []
+        self._failures: dict[LogId, GoQueueError] = {}
+        self.outcomes: list[GoQueueError | None] = []
+
+    def run(self) -> None:
+        """Fill `outcomes`; an OSError means that the journal failed, and nothing of the group has happened."""
+        for entry in self._entries:
+            refusal = self._refuse(entry)
+            self.outcomes.append(refusal)
+            self._staged.append(self._stage(entry) if refusal is None else None)
+        touched = dict.fromkeys(log for staged in self._staged if staged for log in staged.logs)
+        for log in touched:
+            if log not in self._failures:
+                self._flush(log)
+        refused = self._refuse_with_failed() if self._failures else set()
+        confirmed = [self._logs[log] for log in touched if log not in refused]
+        try:
+            self._write_journal()
+        except OSError:
+            for written in confirmed:
+                written.rewind()
+            for entry, staged in zip(self._entries, self._staged, strict=True):
+                if staged is not None:
+                    self._forget_created(entry)
+            raise
+        for written in confirmed:
+            written.confirm()
+
+    def _refuse(self, entry: Entry) -> GoQueueError | None:
+        size = journal_size(entry)
+        if size > MAX_FRAME:
+            return RecordTooLarge(f"{size} bytes in one write, the limit is {MAX_FRAME}", hint="send smaller batches")
+        ends: dict[LogId, int] = {}
+        deleted: set[LogId] = set()
+        for operation in entry:
+            match operation:
+                case AppendRecords(log, records, next_offset):
+                    refusal = self._refuse_append(log, records, ends)
+                    if log in deleted or refusal is not None:
+                        return refusal or UnknownLog(f"there is no log {log}")
+                    ends[log] = next_offset
+                case CreateLog(log):
+                    if log in self._logs or log in ends:
+                        return LogExists(f"the log {log} exists")
+                    ends[log] = 0
+                case DeleteLog(log) | DropSegments(log, _):
+                    if log not in self._logs or log in deleted:
+                        return UnknownLog(f"there is no log {log}")
+                    if isinstance(operation, DeleteLog):
+                        deleted.add(log)
+        return None
+
+    def _refuse_append(self, log: LogId, records: Buffer, ends: dict[LogId, int]) -> GoQueueError | None:
+        """`ends` says where the operations before this one in the same entry leave a log."""
+        found = self._logs.get(log)
+        if found is None and log not in ends:
+            return UnknownLog(f"there is no log {log}")
+        if found is not None and found.failure is not None:
+            return found.failure
+        if log in self._failures:
+            return self._failures[log]
+        end = ends.get(log, found.next_offset if found is not None else 0)
+        if int.from_bytes(records[8:16], "big") != end:
+            return LogReadOnly(f"{log} refuses the write: one before it failed", hint="retry")
+        return None
+
+    def _stage(self, entry: Entry) -> _Staged:
+        parts: list[Buffer] = []
+        logs: list[LogId] = []
+        for operation in entry:
+            if isinstance(operation, AppendRecords):
+                log, records, next_offset = operation
+                logs.append(log)
+                try:
+                    base, position = self._logs[log].stage(records, next_offset)
+                    parts += encode_records(self._logs[log].name, base, position, next_offset, records)
+                except OSError as error:
+                    self._failures[log] = refusal_of(error, log)
+            else:
+                if isinstance(operation, CreateLog):
+                    logs.append(operation.log)
+                    self._logs[operation.log] = self._make_log(operation.log)
+                parts += encode_operation(operation)
+        return _Staged(parts, len(entry), logs)
+
+    def _flush(self, log: LogId) -> None:
+        try:
+            self._logs[log].flush()
+        except OSError as error:
+            self._failures[log] = refusal_of(error, log)
+
+    def _refuse_with_failed(self) -> set[LogId]:
+        """Refuse every entry that touches a failed log, and every log such an entry touches; returns these logs."""
+        reasons = dict(self._failures)
+        spreading = True
+        while spreading:
+            spreading = False
+            for number, staged in enumerate(self._staged):
+                if staged is None:
+                    continue
+                reason = next((reasons[log] for log in staged.logs if log in reasons), None)
+                if reason is not None:
+                    self.outcomes[number] = reason
+                    self._staged[number] = None
+                    self._forget_created(self._entries[number])
+                    for log in staged.logs:
+                        reasons.setdefault(log, reason)
+                    spreading = True
+        for log in reasons:
+            if log in self._failures and log in self._logs:
+                self._logs[log].refuse(self._failures[log])
+            elif log in self._logs:
+                self._logs[log].rewind()
+        return set(reasons)
+
+    def failed_logs(self) -> list[tuple[LogId, GoQueueError]]:
+        """Logs that take no more writes because of this group."""
+        return [(log, reason) for log, reason in self._failures.items() if isinstance(reason, LogReadOnly)]
+
+    def _forget_created(self, entry: Entry) -> None:
+        for operation in entry:
+            if isinstance(operation, CreateLog):
+                del self._logs[operation.log]
+
+    def _write_journal(self) -> None:
+        for staged in self._staged:
+            if staged is not None:
+                self._journal.stage(staged.parts, staged.operations)
+        self._journal.flush()

@@ -1,0 +1,93 @@
+"""Sparse index of a segment: one 16-byte entry per 4 KiB of log, by offset or by time.
+
+File: a 16-byte head (magic, version, zeros, CRC-32C), then entries of i64 number, u32 position in the `.log`
+file, CRC-32C of those twelve bytes. The number is the record's offset (`.index`), or the highest timestamp of
+all records before it (`.timeindex`). An index is a view of the log: whatever is missing or damaged is built
+again from the log, so it needs no care at a crash.
+
+To change the layout, raise VERSION: a file of another version is treated as missing and rebuilt.
+"""
+
+import struct
+
+from goqueue.codec import crc32c
+
+__all__ = ["ENTRY_SIZE", "INDEX_INTERVAL", "DamagedIndex", "SparseIndex"]
+
+INDEX_INTERVAL = 4096
+ENTRY_SIZE = 16
+VERSION = 1
+
+_ENTRY = struct.Struct(">qII")
+
+
+class DamagedIndex(Exception):
+    """An entry does not match its checksum; the index must be rebuilt from the log."""
+
+
+class SparseIndex:
+    """Entries of one segment in memory, in the order of the log."""
+
+    def __init__(self, magic: bytes) -> None:
+        self._head = self._make_head(magic)
+        self._entries = bytearray()
+
+    @staticmethod
+    def _make_head(magic: bytes) -> bytes:
+        head = struct.pack(">4sB7x", magic, VERSION)
+        return head + crc32c(head).to_bytes(4, "big")
+
+    def __len__(self) -> int:
+        return len(self._entries) // ENTRY_SIZE
+
+    def load(self, content: bytes) -> None:
+        """Take the entries of a file; none when it is not an index of this kind and version."""
+        whole = len(content) - len(content) % ENTRY_SIZE
+        self._entries = bytearray(content[ENTRY_SIZE:whole] if content[:ENTRY_SIZE] == self._head else b"")
+
+    def add(self, entries: bytes) -> None:
+        self._entries += entries
+
+    def entry(self, number: int) -> tuple[int, int]:
+        """The (number, position) of one entry, checked."""
+        start = number * ENTRY_SIZE if number >= 0 else len(self._entries) + number * ENTRY_SIZE
+        value, position, crc = _ENTRY.unpack_from(self._entries, start)
+        if crc != crc32c(self._entries[start : start + 12]):
+            raise DamagedIndex
+        return value, position
+
+    def floor(self, value: int, *, inclusive: bool) -> int:
+        """Which entry is the last with a number below (or, inclusive, at) `value`; -1 when there is none."""
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            number, _ = self.entry(middle)
+            if number < value or (inclusive and number == value):
+                low = middle + 1
+            else:
+                high = middle
+        return low - 1
+
+    def cut(self, size: int) -> None:
+        """Forget entries that point at or beyond a log of `size` bytes."""
+        self.keep(self.count_below(size))
+
+    def count_below(self, size: int) -> int:
+        """How many entries point into the first `size` bytes of the log."""
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            if self.entry(middle)[1] < size:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def keep(self, count: int) -> None:
+        """Forget all but the first `count` entries."""
+        del self._entries[count * ENTRY_SIZE :]
+
+    def content(self, start: int, stop: int) -> bytes:
+        """Bytes of the file for entries `start` to `stop`, with the head when they are the first."""
+        body = bytes(self._entries[start * ENTRY_SIZE : stop * ENTRY_SIZE])
+        return body if start else self._head + body

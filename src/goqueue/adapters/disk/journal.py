@@ -1,0 +1,163 @@
+"""The node's journal: every change goes through it, and one sync makes all waiting changes durable.
+
+Files have a fixed size and are used again after a checkpoint: overwriting blocks that are already there makes a
+sync about half as dear as extending a file.
+"""
+
+from collections import deque
+from typing import NamedTuple
+
+from goqueue.adapters.disk.files import Buffer, File, FileSystem
+from goqueue.adapters.disk.journal_format import FRAME_HEAD, HEAD_SIZE, encode_frame, file_head
+from goqueue.engine.ports import Entropy
+from goqueue.model.ids import Lsn
+
+__all__ = ["JOURNAL_FILE_BYTES", "Journal", "JournalFile", "journal_path", "journal_sequence"]
+
+JOURNAL_FILE_BYTES = 32 * 1024 * 1024
+SPARE_FILES = 4
+SUFFIX = ".journal"
+SPARE_PREFIX = "spare-"
+
+
+def journal_path(folder: str, sequence: int) -> str:
+    return f"{folder}/{sequence:020d}{SUFFIX}"
+
+
+def journal_sequence(name: str) -> int | None:
+    stem = name.removesuffix(SUFFIX)
+    return int(stem) if name.endswith(SUFFIX) and len(stem) == 20 and stem.isdecimal() else None
+
+
+class JournalFile(NamedTuple):
+    """A file that takes no more entries: it can be used again once everything up to `last_lsn` is elsewhere."""
+
+    sequence: int
+    last_lsn: int
+    used_bytes: int
+
+
+class Journal:
+    """Appends entries. One owner writes; `sync` may run in another thread meanwhile."""
+
+    def __init__(self, files: FileSystem, folder: str, entropy: Entropy, file_bytes: int) -> None:
+        self._files = files
+        self._folder = folder
+        self._entropy = entropy
+        self._file_bytes = file_bytes
+        self._full: list[JournalFile] = []
+        self._spare: list[str] = []
+        self._sequence = 0
+        self._nonce = 0
+        self._position = file_bytes
+        self._staged: list[Buffer] = []
+        self._staged_bytes = 0
+        self._staged_lsn = Lsn(0)
+        self.written_lsn = Lsn(0)
+        self.durable_lsn = Lsn(0)
+        # Only `sync` removes from the left and only the owner adds at the right, so no lock is needed.
+        self._unsynced: deque[File] = deque()
+
+    @property
+    def live_bytes(self) -> int:
+        """Bytes that recovery would have to read."""
+        used = sum(file.used_bytes for file in self._full)
+        return used + (self._position - HEAD_SIZE if self._unsynced else 0)
+
+    def start(self, last_lsn: int, full: list[JournalFile], last_sequence: int) -> None:
+        """Go on after recovery, in a fresh file."""
+        self._full = full
+        self._sequence = last_sequence
+        self._adopt_spares()
+        self.written_lsn = self.durable_lsn = self._staged_lsn = Lsn(last_lsn)
+        self._rotate(self._file_bytes)
+
+    # Writing.
+
+    def make_room(self, length: int) -> None:
+        """Have room for entries of that many bytes in the current file, so that nothing fails half-way for space."""
+        if self._position + length > self._file_bytes:
+            self._rotate(max(self._file_bytes, HEAD_SIZE + length))
+
+    def stage(self, parts: list[Buffer], operations: int) -> None:
+        """Take an entry for the next `flush`."""
+        lsn = Lsn(self._staged_lsn + 1)
+        frame = encode_frame(parts, operations, nonce=self._nonce, lsn=lsn, durable_lsn=self.durable_lsn)
+        self._staged += frame
+        self._staged_bytes += FRAME_HEAD.size + sum(map(len, parts))
+        self._staged_lsn = lsn
+
+    def flush(self) -> None:
+        """Write what is staged to the page cache, in one call."""
+        staged, self._staged = self._staged, []
+        size, self._staged_bytes = self._staged_bytes, 0
+        if staged:
+            self._unsynced[-1].write(self._position, staged)
+            self._position += size
+            self.written_lsn = self._staged_lsn
+
+    def sync(self) -> Lsn:
+        """Make everything durable that was written before the call; returns up to which LSN that is."""
+        lsn = self.written_lsn
+        files = tuple(self._unsynced)
+        for file in files:
+            file.sync()
+        for _ in files[:-1]:
+            self._unsynced.popleft()
+        self.durable_lsn = max(self.durable_lsn, lsn)
+        return lsn
+
+    def sync_now(self) -> None:
+        """As `sync`, for the owner, who may not take files from the queue while the other thread does."""
+        lsn = self.written_lsn
+        for file in tuple(self._unsynced):
+            file.sync()
+        self.durable_lsn = max(self.durable_lsn, lsn)
+
+    def _rotate(self, file_bytes: int) -> None:
+        sequence = self._sequence + 1
+        path = journal_path(self._folder, sequence)
+        if self._spare:
+            self._files.rename(self._spare[-1], path)
+            self._spare.pop()
+        file = self._files.open(path, create=True)
+        file.allocate(file_bytes)
+        nonce = int.from_bytes(self._entropy.token_bytes(8), "big")
+        file.write(0, [file_head(sequence, nonce)])
+        self._files.sync_dir(self._folder)
+        if self._unsynced:
+            self._full.append(JournalFile(self._sequence, self.written_lsn, self._position - HEAD_SIZE))
+        self._sequence, self._nonce, self._position = sequence, nonce, HEAD_SIZE
+        self._unsynced.append(file)
+
+    # Using files again.
+
+    def release(self, lsn: int) -> None:
+        """Everything up to `lsn` is safe elsewhere: files that hold nothing newer are free."""
+        self._full = [file for file in self._full if file.last_lsn > lsn or not self._recycle(file)]
+
+    def _recycle(self, file: JournalFile) -> bool:
+        """False when the disk refuses: the file then stays, to no harm, until the next checkpoint."""
+        path = journal_path(self._folder, file.sequence)
+        try:
+            if len(self._spare) < SPARE_FILES:
+                spare = f"{self._folder}/{SPARE_PREFIX}{file.sequence:020d}"
+                self._files.rename(path, spare)
+                self._spare.append(spare)
+            else:
+                self._files.remove(path)
+        except OSError:
+            return False
+        return True
+
+    def _adopt_spares(self) -> None:
+        """Use files that an earlier run left free; those too many are removed."""
+        names = [name for name in self._files.list(self._folder) if name.startswith(SPARE_PREFIX)]
+        paths = [f"{self._folder}/{name}" for name in names]
+        self._spare = paths[:SPARE_FILES]
+        for path in paths[SPARE_FILES:]:
+            self._files.remove(path)
+
+    def close(self) -> None:
+        while self._unsynced:
+            self._unsynced.popleft().close()

@@ -1,0 +1,353 @@
+"""A partition's log: segments in order, of which the last takes appends."""
+
+import os
+from bisect import bisect_right
+
+from goqueue.adapters.disk.files import Buffer, FileSystem, file_size
+from goqueue.adapters.disk.segment import LOG_SUFFIX, SIDE_SUFFIXES, OpenSegments, Segment, segment_base
+from goqueue.engine.ports import StorageObserver
+from goqueue.errors import DiskFull, GoQueueError
+from goqueue.model.log import Chunk, Damage, LogId, SegmentInfo
+
+__all__ = ["DiskLog", "cleaned_path", "remove_segment_files"]
+
+CLEANED_SUFFIX = ".cleaned"
+
+
+def cleaned_path(folder: str, base_offset: int) -> str:
+    """Where a compaction puts what is to become the segment of that base offset."""
+    return f"{folder}/{base_offset:020d}{CLEANED_SUFFIX}"
+
+
+def remove_segment_files(files: FileSystem, folder: str, base_offset: int) -> None:
+    """Remove what there is of a segment; the `.log` goes last, so that no index is ever left alone for good."""
+    for suffix in (*SIDE_SUFFIXES, LOG_SUFFIX):
+        path = f"{folder}/{base_offset:020d}{suffix}"
+        if files.exists(path):
+            files.remove(path)
+
+
+class DiskLog:
+    """Appends, reads and forgets whole segments. One owner writes; any thread reads.
+
+    The tuple of segments is replaced, never changed in place, so a reader works on the one it has picked up.
+    """
+
+    def __init__(
+        self,
+        files: FileSystem,
+        folder: str,
+        log: LogId,
+        *,
+        segment_bytes: int,
+        open_segments: OpenSegments,
+        observer: StorageObserver,
+        segments: tuple[SegmentInfo, ...] = (),
+    ) -> None:
+        self._files = files
+        self._open_segments = open_segments
+        self._observer = observer
+        self.folder = folder
+        self.id = log
+        self.name = str(log).encode()
+        self._segment_bytes = segment_bytes
+        self._segments = tuple(Segment(files, folder, info, open_segments) for info in segments)
+        for segment in self._segments[:-1]:
+            segment.seal()
+        self._good: tuple[tuple[Segment, ...], SegmentInfo | None] = (self._segments, None)
+        self._keep_good()
+        self._merging = False
+        self.removed = False
+        self.failure: GoQueueError | None = None
+        self.sync_failed = False
+        self.clean_before = 0
+        """Offsets below this one are in segments that have been compacted against each other."""
+        self.clean_horizon_ns = 0
+        """When they were, tombstones older than this one were left out."""
+        self.synced_before = 0
+        """Segments that end below this offset are in the checkpoint: the journal will not write to them again."""
+        self.merged_lsn = 0
+        """The entry of the journal that finished the last compaction."""
+
+    @property
+    def start_offset(self) -> int:
+        return self._segments[0].info.base_offset if self._segments else 0
+
+    @property
+    def next_offset(self) -> int:
+        return self._segments[-1].info.next_offset if self._segments else 0
+
+    @property
+    def size(self) -> int:
+        return sum(segment.info.size for segment in self._segments)
+
+    @property
+    def segments(self) -> tuple[SegmentInfo, ...]:
+        return tuple(segment.info for segment in self._segments)
+
+    # Writing.
+
+    def stage(self, records: Buffer, next_offset: int) -> tuple[int, int]:
+        """Take records for the next `flush`; returns the segment's base offset and the position in its file."""
+        if not self._segments or self._is_full(self._segments[-1].info, len(records)):
+            self._roll(self.next_offset)
+        segment = self._segments[-1]
+        return segment.info.base_offset, segment.stage(records, next_offset)
+
+    def _is_full(self, info: SegmentInfo, more: int) -> bool:
+        return info.size > 0 and info.size + more > self._segment_bytes
+
+    def _roll(self, base_offset: int, *, keep_content: bool = False) -> None:
+        if self._segments:
+            self._segments[-1].flush()
+            self._segments[-1].seal()
+        if not self._segments or not self._files.exists(self.folder):
+            # In recovery also when the log is not new: a later entry deletes it, and has removed the folder.
+            self._files.make_dirs(self.folder)
+        segment = Segment(self._files, self.folder, SegmentInfo(base_offset, base_offset, 0, 0), self._open_segments)
+        segment.create(keep_content=keep_content)
+        # The name must be durable before a record in it is confirmed: the journal alone could bring the bytes back,
+        # but only until the next checkpoint forgets them.
+        self._files.sync_dir(self.folder)
+        self._segments = (*self._segments, segment)
+
+    def flush(self) -> None:
+        """Write what is staged to the page cache."""
+        if self._segments:
+            self._segments[-1].flush()
+
+    def confirm(self) -> None:
+        """The staged records are in the journal too: this is the end to go back to when a later write fails."""
+        self._keep_good()
+
+    def _keep_good(self) -> None:
+        self._good = (self._segments, self._segments[-1].info if self._segments else None)
+
+    def rewind(self) -> None:
+        """Go back to the last confirmed end."""
+        rolled = self._segments[len(self._good[0]) :]
+        self._segments, info = self._good
+        if info is not None:
+            self._segments[-1].rewind(info)
+        for segment in rolled:
+            remove_segment_files(self._files, self.folder, segment.info.base_offset)
+
+    def refuse(self, reason: GoQueueError) -> None:
+        """Go back after a write failed; for good, unless the disk was merely full."""
+        self.rewind()
+        if not isinstance(reason, DiskFull):
+            self.failure = reason
+
+    # Recovery.
+
+    def redo(self, base_offset: int, position: int, records: Buffer, next_offset: int) -> None:
+        """Do again an append that the journal holds."""
+        if not self._segments or base_offset > self._segments[-1].info.base_offset:
+            # Where the journal lost entries to damage, what the log itself kept of them stays.
+            if self._segments and self._segments[-1].info.next_offset < base_offset:
+                self._segments[-1].take_rest(base_offset)
+            self._roll(base_offset, keep_content=True)
+        if base_offset == self._segments[-1].info.base_offset:
+            self._segments[-1].redo(position, records, next_offset)
+        self._keep_good()
+
+    def keep_rest(self) -> None:
+        """Count intact records that follow on the known end as part of the log."""
+        while True:
+            if self._segments:
+                self._segments[-1].keep_rest()
+            following = f"{self.folder}/{self.next_offset:020d}{LOG_SUFFIX}"
+            if any(segment.path == following for segment in self._segments) or not self._files.exists(following):
+                break
+            self._roll(self.next_offset, keep_content=True)
+        self._keep_good()
+
+    def cut_tail(self) -> int:
+        """Drop bytes and files beyond the known end; returns how many bytes."""
+        known = {segment.info.base_offset for segment in self._segments}
+        dropped = self._segments[-1].cut_file() if self._segments else 0
+        for name in self._files.list(self.folder):
+            base = segment_base(name)
+            if base is not None and base not in known:
+                dropped += file_size(self._files, f"{self.folder}/{name}")
+                remove_segment_files(self._files, self.folder, base)
+            elif name.endswith(CLEANED_SUFFIX):
+                self._files.remove(f"{self.folder}/{name}")
+        return dropped
+
+    def missing_files(self) -> list[Damage]:
+        """Segments whose file is gone. The newest is made again, empty, so that appending can go on."""
+        gone = [segment for segment in self._segments if not self._files.exists(segment.path)]
+        if gone and gone[-1] is self._segments[-1]:
+            self._files.make_dirs(self.folder)
+            self._files.open(gone[-1].path, create=True).close()
+        lost = [(s.path, s.lost or s.info) for s in self._segments if s.lost is not None or s in gone]
+        return [
+            Damage(path, 0, info.size, info.base_offset, info.next_offset - 1, "file is missing")
+            for path, info in lost
+            if info.size
+        ]
+
+    # Checkpoints.
+
+    def unsynced(self) -> tuple[Segment, ...]:
+        return tuple(segment for segment in self._segments if segment.unsynced)
+
+    def sync(self, segments: tuple[Segment, ...]) -> None:
+        """Make these segments durable, oldest first."""
+        for segment in segments:
+            segment.sync()
+
+    # Reading.
+
+    def read(self, offset: int, max_bytes: int, limit_offset: int) -> Chunk:
+        """Intact records from `offset` on and below `limit_offset`: those of one segment, at least one if any."""
+        while True:
+            segments = self._segments
+            chunk = self._read(segments, offset, max_bytes, limit_offset)
+            if not chunk.damage or self._are_current(segments):
+                break
+        for damage in chunk.damage:
+            self._observer.damaged(damage)
+        return chunk
+
+    def _are_current(self, segments: tuple[Segment, ...]) -> bool:
+        """False when files were removed or replaced while they were read: what looks damaged then may be intact."""
+        return segments is self._segments and not self._merging
+
+    def _read(self, segments: tuple[Segment, ...], offset: int, max_bytes: int, limit_offset: int) -> Chunk:
+        damage: tuple[Damage, ...] = ()
+        for segment in segments[max(0, self._at(segments, offset)) :]:
+            if segment.info.base_offset >= limit_offset:
+                break
+            chunk = segment.read(max(offset, segment.info.base_offset), max_bytes, limit_offset)
+            damage += chunk.damage
+            if chunk.records:
+                return Chunk(chunk.records, chunk.first_offset, chunk.next_offset, damage)
+            offset = max(offset, chunk.next_offset)
+        return Chunk(b"", offset, offset, damage)
+
+    def offset_at(self, timestamp_ns: int, limit_offset: int) -> int | None:
+        """The first offset whose record is not older than the given time, or None."""
+        while True:
+            segments = self._segments
+            found = self._offset_at(segments, timestamp_ns, limit_offset)
+            if self._are_current(segments):
+                return found
+
+    @staticmethod
+    def _offset_at(segments: tuple[Segment, ...], timestamp_ns: int, limit_offset: int) -> int | None:
+        for segment in segments:
+            if segment.info.max_timestamp_ns >= timestamp_ns:
+                found = segment.offset_at(timestamp_ns, limit_offset)
+                if found is not None:
+                    return found
+        return None
+
+    @staticmethod
+    def _at(segments: tuple[Segment, ...], offset: int) -> int:
+        return bisect_right(segments, offset, key=lambda segment: segment.info.base_offset) - 1
+
+    # Forgetting.
+
+    def prepare_drop(self, base_offsets: tuple[int, ...]) -> None:
+        """Begin a new segment if the newest is to be dropped: this may fail, so it comes before the journal says so."""
+        last = self._segments[-1].info if self._segments else None
+        if last is not None and last.base_offset in base_offsets and last.next_offset > last.base_offset:
+            self._roll(last.next_offset)
+            self._keep_good()
+
+    def drop(self, base_offsets: tuple[int, ...]) -> None:
+        """Remove whole segments, as the journal says; an empty one stays behind, so the end is not forgotten."""
+        self.prepare_drop(base_offsets)
+        gone = set(base_offsets) - {segment.info.base_offset for segment in self._segments[-1:]}
+        dropped = [segment for segment in self._segments if segment.info.base_offset in gone]
+        self._segments = tuple(s for s in self._segments if s.info.base_offset not in gone)
+        self._keep_good()
+        for segment in dropped:
+            segment.forget()
+            remove_segment_files(self._files, self.folder, segment.info.base_offset)
+        if self._files.exists(self.folder):
+            self._files.sync_dir(self.folder)
+
+    def compactable(self, limit_offset: int) -> tuple[Segment, ...]:
+        """Sealed segments that may be written anew."""
+        limit = min(limit_offset, self.synced_before)
+        return tuple(s for s in self._segments[:-1] if s.info.next_offset <= limit)
+
+    def is_worth_compacting(self, segments: tuple[Segment, ...], horizon_ns: int) -> bool:
+        """Whether there are segments never compacted, or compacted ones whose last tombstones may go by now."""
+        return segments[-1].info.next_offset > self.clean_before or any(
+            self.clean_horizon_ns <= segment.info.max_timestamp_ns < horizon_ns for segment in segments
+        )
+
+    def holds(self, base_offsets: tuple[int, ...]) -> bool:
+        return set(base_offsets) <= {segment.info.base_offset for segment in self._segments}
+
+    def merge(self, base_offsets: tuple[int, ...]) -> None:
+        """Let the first segment's cleaned file take the place of these segments, as the journal says."""
+        old = [segment for segment in self._segments if segment.info.base_offset in set(base_offsets)]
+        if not old:
+            return
+        self._merging = True
+        try:
+            self._merge(old, base_offsets)
+        finally:
+            self._merging = False
+
+    def _merge(self, old: list[Segment], base_offsets: tuple[int, ...]) -> None:
+        for segment in old:
+            segment.forget()
+        if not self._files.exists(self.folder):
+            # In recovery: a later entry deletes the log, and has removed the folder.
+            self._files.make_dirs(self.folder)
+        cleaned = cleaned_path(self.folder, base_offsets[0])
+        target = f"{self.folder}/{base_offsets[0]:020d}"
+        if self._files.exists(cleaned):
+            # An index of the old file must never meet the new one.
+            for suffix in SIDE_SUFFIXES:
+                if self._files.exists(target + suffix):
+                    self._files.remove(target + suffix)
+            self._files.sync_dir(self.folder)
+            self._files.rename(cleaned, target + LOG_SUFFIX)
+        for base in base_offsets[1:]:
+            remove_segment_files(self._files, self.folder, base)
+        self._files.sync_dir(self.folder)
+        there = self._files.exists(target + LOG_SUFFIX)
+        info = SegmentInfo(
+            old[0].info.base_offset,
+            old[-1].info.next_offset,
+            file_size(self._files, target + LOG_SUFFIX) if there else sum(segment.info.size for segment in old),
+            max(segment.info.max_timestamp_ns for segment in old),
+        )
+        segment = Segment(self._files, self.folder, info, self._open_segments)
+        segment.seal()
+        at = next(i for i, s in enumerate(self._segments) if s.info.base_offset == info.base_offset)
+        self._segments = (*self._segments[:at], segment, *self._segments[at + len(old) :])
+        self._keep_good()
+
+    def remove(self) -> None:
+        """Remove the log with everything in its folder."""
+        self.removed = True
+        segments, self._segments = self._segments, ()
+        self._keep_good()
+        for segment in segments:
+            segment.forget()
+        try:
+            self._remove_files()
+        except OSError:
+            # A compaction under way may just have made or removed a file of its own; now it knows better.
+            self._remove_files()
+
+    def _remove_files(self) -> None:
+        for name in self._files.list(self.folder):
+            self._files.remove(f"{self.folder}/{name}")
+        if self._files.exists(self.folder):
+            self._files.remove_dir(self.folder)
+        topic = os.path.dirname(self.folder)
+        if self._files.exists(topic) and not self._files.list(topic):
+            self._files.remove_dir(topic)
+
+    def let_go(self) -> None:
+        for segment in self._segments:
+            segment.let_go()

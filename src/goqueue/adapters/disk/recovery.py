@@ -1,0 +1,108 @@
+"""Bring the folder to what the checkpoint and the journal behind it say, whatever the crash left."""
+
+from collections.abc import Callable
+
+from goqueue.adapters.disk.checkpoint import CheckpointState, load_snapshot
+from goqueue.adapters.disk.files import FileSystem
+from goqueue.adapters.disk.journal import Journal
+from goqueue.adapters.disk.journal_format import MergeSegments, Redo, RedoRecords, parse_operations
+from goqueue.adapters.disk.log import DiskLog
+from goqueue.adapters.disk.replay import JournalReplay
+from goqueue.engine.ports import CreateLog, DeleteLog, DropSegments, Recovery, StateEvent, StorageObserver
+from goqueue.errors import DataFolderDamaged
+from goqueue.model.log import LogId
+
+__all__ = ["DiskRecovery"]
+
+
+class DiskRecovery:
+    """Snapshots, then the journal, then the ends of the logs."""
+
+    def __init__(
+        self,
+        files: FileSystem,
+        folder: str,
+        logs: dict[LogId, DiskLog],
+        make_log: Callable[[LogId], DiskLog],
+        observer: StorageObserver,
+    ) -> None:
+        self._files = files
+        self._folder = folder
+        self._logs = logs
+        self._make_log = make_log
+        self._observer = observer
+
+    def run(self, state: CheckpointState, journal: Journal, target: Recovery) -> None:
+        for stream, lsn in state.snapshots.items():
+            payload = load_snapshot(self._files, self._folder, stream, lsn)
+            if payload is None:
+                raise DataFolderDamaged(f"neither copy of the snapshot of {stream} is readable")
+            target.restore(stream, payload)
+        replay = JournalReplay(self._files, f"{self._folder}/journal", state.lsn)
+        for frame in replay:
+            operations = list(parse_operations(frame))
+            if any(isinstance(operation, DeleteLog | DropSegments | MergeSegments) for operation in operations):
+                # As when it was done first: files go only when it is certain that the journal says so.
+                replay.prove()
+            for operation in operations:
+                self._redo_if_it_fits(operation, target, is_damaged=bool(replay.damage))
+        self._report(replay)
+        if replay.damage:
+            # What the journal lost may be all that knew of records that the logs still have.
+            for log in self._logs.values():
+                log.keep_rest()
+        self._cut_tails()
+        if not replay.damage:
+            self._remove_unknown_logs()
+        journal.start(replay.last_lsn, replay.full, replay.last_sequence)
+
+    def _redo_if_it_fits(self, operation: Redo, target: Recovery, *, is_damaged: bool) -> None:
+        """Behind a lost entry others may make no sense any more; what does is kept, and the rest reported."""
+        try:
+            self._redo(operation, target)
+        except (LookupError, ValueError) as error:
+            if not is_damaged:
+                raise
+            what = f"an entry could not be applied as one before it is lost: {type(operation).__name__}, {error}"
+            self._observer.journal_damaged(what, 1)
+
+    def _redo(self, operation: Redo, target: Recovery) -> None:
+        match operation:
+            case RedoRecords(log, base, position, next_offset, records):
+                if log not in self._logs:
+                    # The entry that made the log is lost; its records are not.
+                    self._logs[log] = self._make_log(log)
+                self._logs[log].redo(base, position, records, next_offset)
+            case StateEvent():
+                target.apply(operation)
+            case CreateLog(log):
+                self._logs[log] = self._make_log(log)
+            case DeleteLog(log):
+                self._logs.pop(log).remove()
+            case DropSegments(log, bases):
+                self._logs[log].drop(bases)
+            case MergeSegments(log, bases):
+                self._logs[log].merge(bases)
+
+    def _report(self, replay: JournalReplay) -> None:
+        for damage in replay.damage:
+            self._observer.journal_damaged(str(damage), damage.last_lsn - damage.first_lsn + 1)
+        if replay.dropped_bytes:
+            self._observer.tail_dropped("journal", replay.dropped_bytes)
+
+    def _cut_tails(self) -> None:
+        for log in self._logs.values():
+            for damage in log.missing_files():
+                self._observer.damaged(damage)
+            dropped = log.cut_tail()
+            if dropped:
+                self._observer.tail_dropped(str(log.id), dropped)
+
+    def _remove_unknown_logs(self) -> None:
+        """A folder that is in neither checkpoint nor journal was being made or removed when the process ended."""
+        root = f"{self._folder}/logs"
+        for topic in self._files.list(root):
+            for partition in self._files.list(f"{root}/{topic}"):
+                log = LogId(topic, int(partition)) if partition.isdecimal() else None
+                if log is not None and log not in self._logs:
+                    self._make_log(log).remove()

@@ -1,0 +1,323 @@
+"""The data folder as the engine sees it: logs and state behind one journal.
+
+    data/
+    ├── lock                              held while a process has the folder open
+    ├── checkpoint, checkpoint.copy       what was known at one LSN
+    ├── journal/{sequence}.journal        everything since
+    ├── snapshots/{digest}-{lsn}.snap     state machines at their last checkpoint
+    └── logs/{topic}/{partition}/{base offset}.log, .index, .timeindex
+
+A write goes to the logs first and to the journal second, both through the page cache. So what the journal holds
+is also in the logs unless the power failed, and what only the logs hold was never confirmed.
+"""
+
+import errno
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+import msgspec
+
+from goqueue.adapters.disk.checkpoint import SNAPSHOTS, CheckpointState, load_checkpoint, save_checkpoint
+from goqueue.adapters.disk.checkpointing import CheckpointWork
+from goqueue.adapters.disk.compaction import CompactionWork
+from goqueue.adapters.disk.files import File, FileSystem
+from goqueue.adapters.disk.group_write import OPERATION_OVERHEAD, GroupWrite, journal_size, refusal_of
+from goqueue.adapters.disk.journal import JOURNAL_FILE_BYTES, Journal
+from goqueue.adapters.disk.journal_format import FRAME_HEAD, MergeSegments, encode_operation
+from goqueue.adapters.disk.log import DiskLog
+from goqueue.adapters.disk.recovery import DiskRecovery
+from goqueue.adapters.disk.segment import OpenSegments
+from goqueue.engine.ports import (
+    CompactionPolicy,
+    DeleteLog,
+    DropSegments,
+    Entropy,
+    Entry,
+    Log,
+    Operation,
+    Recovery,
+    SlowWork,
+    StorageObserver,
+)
+from goqueue.errors import (
+    DataFolderDamaged,
+    DataFolderInUse,
+    DiskFull,
+    GoQueueError,
+    StorageBusy,
+    StorageFailed,
+    UnknownLog,
+)
+from goqueue.model.ids import Lsn
+from goqueue.model.log import LogId, SegmentInfo
+
+__all__ = ["DiskStore", "StoreSettings"]
+
+
+class StoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Sizes of the files the store makes."""
+
+    segment_bytes: int = 64 * 1024 * 1024
+    journal_file_bytes: int = JOURNAL_FILE_BYTES
+    journal_max_bytes: int = 1024 * 1024 * 1024
+    open_sealed_segments: int = 256
+
+
+class DiskStore:
+    """See `goqueue.engine.ports.Storage`."""
+
+    def __init__(
+        self,
+        folder: str,
+        files: FileSystem,
+        entropy: Entropy,
+        observer: StorageObserver,
+        settings: StoreSettings,
+    ) -> None:
+        self._folder = folder
+        self._files = files
+        self._observer = observer
+        self._settings = settings
+        self._open_segments = OpenSegments(settings.open_sealed_segments)
+        self._journal = Journal(files, f"{folder}/journal", entropy, settings.journal_file_bytes)
+        self._logs: dict[LogId, DiskLog] = {}
+        self._snapshot_lsns: dict[str, int] = {}
+        self._failure: StorageFailed | None = None
+        self._lock: File | None = None
+
+    # Life cycle.
+
+    def open(self, recovery: Recovery) -> None:
+        self._files.make_dirs(self._folder)
+        self._lock = self._files.lock(f"{self._folder}/lock")
+        if self._lock is None:
+            raise DataFolderInUse(f"another process has the data folder {self._folder} open")
+        try:
+            self._recover(recovery)
+        except BaseException:
+            self.close()
+            raise
+
+    def _recover(self, recovery: Recovery) -> None:
+        state = self._load_checkpoint()
+        for name, segments in state.logs.items():
+            log = LogId.parse(name)
+            self._logs[log] = self._make_log(log, segments)
+        self._snapshot_lsns = dict(state.snapshots)
+        steps = DiskRecovery(self._files, self._folder, self._logs, self._make_log, self._observer)
+        steps.run(state, self._journal, recovery)
+
+    def _load_checkpoint(self) -> CheckpointState:
+        folders = [f"{self._folder}/{name}" for name in ("journal", "logs", SNAPSHOTS)]
+        state = load_checkpoint(self._files, self._folder)
+        if state is None:
+            if any(self._files.list(folder) for folder in folders):
+                raise DataFolderDamaged(f"{self._folder} holds data, but neither copy of its checkpoint is readable")
+            for folder in folders:
+                self._files.make_dirs(folder)
+            state = CheckpointState()
+            save_checkpoint(self._files, self._folder, state)
+        # A process killed in the middle of a checkpoint may have left a name that a power cut would still take back.
+        self._files.sync_dir(self._folder)
+        return state
+
+    def _make_log(self, log: LogId, segments: tuple[SegmentInfo, ...] = ()) -> DiskLog:
+        return DiskLog(
+            self._files,
+            f"{self._folder}/logs/{log.topic}/{log.partition}",
+            log,
+            segment_bytes=self._settings.segment_bytes,
+            open_segments=self._open_segments,
+            observer=self._observer,
+            segments=segments,
+        )
+
+    def close(self) -> None:
+        """Let go of everything. What was not checkpointed is in the journal."""
+        self._journal.close()
+        for log in self._logs.values():
+            log.let_go()
+        self._logs.clear()
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    # Looking.
+
+    def logs(self) -> Sequence[LogId]:
+        return tuple(self._logs)
+
+    def log(self, log: LogId) -> Log:
+        return self._log(log)
+
+    def _log(self, log: LogId) -> DiskLog:
+        try:
+            return self._logs[log]
+        except KeyError:
+            raise UnknownLog(f"there is no log {log}") from None
+
+    @property
+    def failure(self) -> GoQueueError | None:
+        return self._failure
+
+    @property
+    def written_lsn(self) -> Lsn:
+        return self._journal.written_lsn
+
+    @property
+    def journal_bytes(self) -> int:
+        return self._journal.live_bytes
+
+    def free_share(self) -> float:
+        space = self._files.space(self._folder)
+        return space.free / space.total
+
+    # Writing.
+
+    def write(self, entries: Sequence[Entry]) -> list[GoQueueError | None]:
+        """Write entries to the page cache; says of each why it was refused, or None. A refused one leaves no trace."""
+        outcomes: list[GoQueueError | None] = []
+        group: list[Entry] = []
+        for entry in entries:
+            if any(isinstance(operation, DeleteLog | DropSegments) for operation in entry):
+                outcomes += self._write_group(group)
+                outcomes.append(self._write_removal(entry))
+                group = []
+            else:
+                group.append(entry)
+        return outcomes + self._write_group(group)
+
+    def _write_group(self, entries: list[Entry]) -> list[GoQueueError | None]:
+        if not entries:
+            return []
+        group = GroupWrite(entries, self._logs, self._journal, self._make_log)
+        try:
+            self._make_room(sum(map(journal_size, entries)))
+            group.run()
+        except GoQueueError as refusal:
+            return [refusal] * len(entries)
+        except OSError as error:
+            return [self._fail(error)] * len(entries)
+        for log, failure in group.failed_logs():
+            self._observer.log_failed(log, failure)
+        return group.outcomes
+
+    def _make_room(self, length: int) -> None:
+        if self._failure is not None:
+            raise self._failure
+        if self._journal.live_bytes + length > self._settings.journal_max_bytes:
+            raise self._journal_is_full()
+        try:
+            self._journal.make_room(length)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise DiskFull("no room on the disk for the journal") from error
+            raise
+
+    def _journal_is_full(self) -> GoQueueError:
+        stuck = [str(log.id) for log in self._logs.values() if log.sync_failed]
+        if stuck:
+            return StorageFailed(f"the journal is full, as {stuck[0]} could not be synced and its entries are kept")
+        return StorageBusy("the journal is full until the checkpoint under way is done")
+
+    def _write_removal(self, entry: Entry) -> GoQueueError | None:
+        """Removing files cannot be undone, so the journal must say so durably first."""
+        outcome = self._prepare_removal(entry) or self._write_group([entry])[0]
+        if outcome is not None:
+            return outcome
+        try:
+            self._journal.sync_now()
+        except OSError as error:
+            return self._fail(error)
+        for operation in entry:
+            # It has happened, even if the disk keeps some of the files: recovery removes what it finds of them.
+            with suppress(OSError):
+                self._remove(operation)
+        return None
+
+    def _prepare_removal(self, entry: Entry) -> GoQueueError | None:
+        for operation in entry:
+            if isinstance(operation, DropSegments) and operation.log in self._logs:
+                try:
+                    self._logs[operation.log].prepare_drop(operation.base_offsets)
+                except OSError as error:
+                    return refusal_of(error, operation.log)
+        return None
+
+    def _remove(self, operation: Operation) -> None:
+        match operation:
+            case DeleteLog(log):
+                self._logs.pop(log).remove()
+            case DropSegments(log, bases):
+                self._logs[log].drop(bases)
+
+    def sync(self) -> Lsn:
+        """Make everything durable that was written before the call."""
+        if self._failure is not None:
+            raise self._failure
+        try:
+            return self._journal.sync()
+        except OSError as error:
+            # What the kernel could not write it may have dropped: asking again would answer with a lie.
+            raise self._fail(error) from error
+
+    def _fail(self, error: OSError) -> StorageFailed:
+        if self._failure is None:
+            self._failure = StorageFailed(f"the journal could not be written: {error.strerror or error}")
+            self._observer.storage_failed(self._failure)
+        return self._failure
+
+    # Checkpoints and compaction.
+
+    def begin_checkpoint(self, snapshots: Mapping[str, bytes | None]) -> SlowWork:
+        """`snapshots` names the streams that changed since the last checkpoint; None for one that is gone."""
+        stuck = next((log.failure for log in self._logs.values() if log.sync_failed), None)
+        if stuck is not None:
+            raise stuck
+        logs = {str(log): found for log, found in self._logs.items()}
+        lsn = self._journal.written_lsn
+        return CheckpointWork(self._files, self._folder, lsn, logs, snapshots, self._snapshot_lsns)
+
+    def finish_checkpoint(self, work: SlowWork) -> None:
+        assert isinstance(work, CheckpointWork)
+        self._snapshot_lsns = dict(work.state.snapshots)
+        for log, base in work.synced_before.items():
+            # A compaction finished since then waits for a checkpoint that knows of it: until then recovery does it
+            # again, and would take what the next compaction writes for what this one wrote.
+            if log.merged_lsn <= work.state.lsn:
+                log.synced_before = base
+        self._journal.release(work.state.lsn)
+        self._open_segments.trim()
+
+    def begin_compaction(self, log: LogId, policy: CompactionPolicy) -> SlowWork | None:
+        """Work that compacts the log's sealed segments, or None when there is none that may be touched."""
+        found = self._log(log)
+        segments = found.compactable(policy.limit_offset)
+        if not segments or not found.is_worth_compacting(segments, policy.drop_tombstones_before_ns):
+            return None
+        return CompactionWork(self._files, found, segments, policy, self._settings.segment_bytes)
+
+    def finish_compaction(self, work: SlowWork) -> None:
+        assert isinstance(work, CompactionWork)
+        if self._logs.get(work.log.id) is not work.log:
+            return
+        complete = True
+        for cleaned in work.cleaned:
+            if not work.log.holds(cleaned.base_offsets):
+                complete = False
+                work.discard(cleaned)
+                continue
+            operation = MergeSegments(work.log.id, cleaned.base_offsets)
+            self._make_room(OPERATION_OVERHEAD + FRAME_HEAD.size + 8 * len(cleaned.base_offsets))
+            try:
+                self._journal.stage(encode_operation(operation), 1)
+                self._journal.flush()
+                self._journal.sync_now()
+            except OSError as error:
+                raise self._fail(error) from error
+            work.log.merge(cleaned.base_offsets)
+            work.log.synced_before = 0
+            work.log.merged_lsn = self._journal.written_lsn
+        if complete:
+            work.log.clean_before = work.clean_before
+            work.log.clean_horizon_ns = work.policy.drop_tombstones_before_ns

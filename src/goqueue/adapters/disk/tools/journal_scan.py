@@ -1,0 +1,246 @@
+"""Read a journal without touching it: its intact entries, and what of it is unreadable.
+
+Like `goqueue.adapters.disk.replay`, but every unreadable place gets a name and nothing is wiped:
+
+- *damaged*: an entry that a later one calls durable;
+- *torn*: an entry that none calls durable. It was cut off by a crash, or it was the last one and is damaged:
+  nothing in the journal can tell the two apart;
+- *old*: an entry that the checkpoint has made superfluous;
+- *head*: the head of the file.
+"""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from goqueue.adapters.disk.journal import journal_path
+from goqueue.adapters.disk.journal_format import (
+    FRAME_HEAD,
+    FRAME_MAGIC,
+    HEAD_SIZE,
+    MAX_FRAME,
+    Frame,
+    parse_file_head,
+    parse_frame,
+)
+from goqueue.adapters.disk.tools.findings import NO_PROGRESS, Progress
+from goqueue.adapters.disk.tools.layout import DataFolder
+
+__all__ = ["JournalFault", "JournalFileFacts", "JournalScan"]
+
+NEAR_BITS = 3
+"""Nonces are random, so two that differ in no more bits than this are one nonce and damage."""
+
+
+class JournalFault(NamedTuple):
+    """A place that is unreadable; the LSNs are those of the entries it must have held (none for a head)."""
+
+    path: str
+    position: int
+    length: int
+    kind: Literal["damaged", "torn", "old", "head"]
+    first_lsn: int
+    last_lsn: int
+
+
+class JournalFileFacts(msgspec.Struct, frozen=True):
+    """One file: how much of it holds entries, and which; the LSNs are 0 when there is none."""
+
+    sequence: int
+    path: str
+    size: int
+    used: int
+    first_lsn: int
+    last_lsn: int
+    nonce: int | None
+
+
+class _Place(NamedTuple):
+    path: str
+    position: int
+    length: int
+
+
+class _Stretch(NamedTuple):
+    """Entries with consecutive LSNs; `before` is the unreadable place they come after, if there is one."""
+
+    first_lsn: int
+    last_lsn: int
+    newest_durable: int
+    before: _Place | None
+
+
+class JournalScan:
+    """Two passes: the constructor finds out what is unreadable, `entries` then gives the rest."""
+
+    def __init__(self, folder: DataFolder, after_lsn: int | None, progress: Progress = NO_PROGRESS) -> None:
+        """Without `after_lsn`, for want of a checkpoint, everything in the journal counts as needed."""
+        self._folder = folder
+        self._progress = progress
+        self.files: list[JournalFileFacts] = []
+        self.faults: list[JournalFault] = []
+        self._stretches: list[_Stretch] = []
+        self._endings: list[_Place] = []
+        for sequence in folder.journal_sequences():
+            self._look_at(sequence)
+        oldest = self._stretches[0].first_lsn if self._stretches else 1
+        self.after_lsn = after_lsn if after_lsn is not None else oldest - 1
+        self.last_lsn = self._judge()
+        """The last entry that recovery would take."""
+        self.newest_lsn = max([self.last_lsn, *(stretch.last_lsn for stretch in self._stretches)])
+        """The last entry there is: no new one may have an LSN up to it."""
+
+    @property
+    def is_there(self) -> bool:
+        """Is there any file that was in use?"""
+        return any(facts.nonce is not None for facts in self.files)
+
+    def entries(self) -> Iterator[Frame]:
+        """Intact entries after `after_lsn` and up to `last_lsn`, in order."""
+        last = self.after_lsn
+        for facts in self.files:
+            if facts.nonce is None or facts.last_lsn <= last:
+                continue
+            data = self._read(facts.path)
+            position = HEAD_SIZE
+            while position < facts.used:
+                found = _frame_from(data, position, facts.nonce)
+                assert found is not None
+                position, frame = found
+                position += frame.size
+                if last < frame.lsn <= self.last_lsn:
+                    last = frame.lsn
+                    yield frame
+
+    # Looking at files.
+
+    def _read(self, path: str) -> memoryview:
+        file = self._folder.files.open(path)
+        try:
+            return memoryview(file.read(0, file.size()))
+        finally:
+            file.close()
+
+    def _look_at(self, sequence: int) -> None:
+        path = journal_path(self._folder.journal, sequence)
+        data = self._read(path)
+        nonce = self._nonce_of(sequence, path, data)
+        first_lsn = last_lsn = 0
+        position = HEAD_SIZE
+        while nonce is not None and (found := _frame_from(data, position, nonce)) is not None:
+            at, frame = found
+            if self._add(frame, _Place(path, position, at - position) if at > position else None):
+                first_lsn = first_lsn or frame.lsn
+                last_lsn = frame.lsn
+            position = at + frame.size
+        if nonce is not None and _looks_like_a_frame(data, position, nonce):
+            self._endings.append(_Place(path, position, _likely_size(data, position)))
+        self._progress.advance(len(data))
+        self.files.append(JournalFileFacts(sequence, path, len(data), position, first_lsn, last_lsn, nonce))
+
+    def _nonce_of(self, sequence: int, path: str, data: memoryview) -> int | None:
+        head = parse_file_head(data)
+        if head is not None:
+            # With another number it is a spare file taken into use again, whose new head did not reach the disk.
+            return head[1] if head[0] == sequence else None
+        nonce = _first_nonce(data)
+        # Without entries, a blank head is that of a new file which did not reach the disk.
+        if nonce is not None or any(data[:HEAD_SIZE]):
+            self.faults.append(JournalFault(path, 0, min(HEAD_SIZE, len(data)), "head", 0, 0))
+        return nonce
+
+    def _add(self, frame: Frame, unreadable: _Place | None) -> bool:
+        last = self._stretches[-1] if self._stretches else None
+        if last is not None and frame.lsn <= last.last_lsn:
+            return False
+        durable = frame.durable_lsn
+        if last is not None and frame.lsn == last.last_lsn + 1:
+            durable = max(durable, last.newest_durable)
+            self._stretches[-1] = _Stretch(last.first_lsn, frame.lsn, durable, last.before)
+            self._endings.clear()
+            return True
+        if unreadable is None and self._endings:
+            unreadable = self._endings[0]
+        self._endings.clear()
+        if unreadable is None and last is not None and self.files:
+            unreadable = _Place(self.files[-1].path, self.files[-1].used, 0)
+        self._stretches.append(_Stretch(frame.lsn, frame.lsn, durable, unreadable))
+        return True
+
+    # Judging.
+
+    def _judge(self) -> int:
+        """Name what is missing between the stretches; returns the last LSN that recovery would take."""
+        last = self.after_lsn
+        for number, stretch in enumerate(self._stretches):
+            if stretch.first_lsn > last + 1:
+                called_durable = max(later.newest_durable for later in self._stretches[number:])
+                kind: Literal["damaged", "torn"] = "damaged" if called_durable > last else "torn"
+                self._fault(stretch.before, kind, last + 1, stretch.first_lsn - 1)
+                if kind == "torn":
+                    return last
+            elif stretch.before is not None:
+                previous = self._stretches[number - 1].last_lsn if number else stretch.first_lsn - 2
+                self._fault(stretch.before, "old", previous + 1, stretch.first_lsn - 1)
+            last = max(last, stretch.last_lsn)
+        if self._endings:
+            newest = self._stretches[-1].last_lsn if self._stretches else 0
+            kind_of_end: Literal["torn", "old"] = "torn" if newest >= self.after_lsn or not newest else "old"
+            self._fault(self._endings[0], kind_of_end, last + 1, last + 1)
+        return last
+
+    def _fault(
+        self,
+        place: _Place | None,
+        kind: Literal["damaged", "torn", "old"],
+        first_lsn: int,
+        last_lsn: int,
+    ) -> None:
+        path, position, length = place or _Place(self._folder.journal, 0, 0)
+        self.faults.append(JournalFault(path, position, length, kind, first_lsn, last_lsn))
+
+
+def _frame_from(data: memoryview, position: int, nonce: int) -> tuple[int, Frame] | None:
+    """The next intact frame at or after a position, and where it is."""
+    frame = parse_frame(data, position, nonce)
+    if frame is not None:
+        return position, frame
+    for at in _magic_positions(data, position + 1):
+        frame = parse_frame(data, at, nonce)
+        if frame is not None:
+            return at, frame
+    return None
+
+
+def _first_nonce(data: memoryview) -> int | None:
+    """The nonce as the first intact frame tells it."""
+    for at in _magic_positions(data, HEAD_SIZE):
+        if at + FRAME_HEAD.size <= len(data):
+            nonce: int = FRAME_HEAD.unpack_from(data, at)[4]
+            if parse_frame(data, at, nonce) is not None:
+                return nonce
+    return None
+
+
+def _magic_positions(data: memoryview, start: int) -> Iterator[int]:
+    content = data.obj
+    assert isinstance(content, bytes)
+    at = content.find(FRAME_MAGIC, start)
+    while at >= 0:
+        yield at
+        at = content.find(FRAME_MAGIC, at + 1)
+
+
+def _looks_like_a_frame(data: memoryview, position: int, nonce: int) -> bool:
+    """Was a frame of this file begun here? Its nonce tells, as nothing else in the file can hold it by chance."""
+    if position + FRAME_HEAD.size > len(data):
+        return False
+    found: int = FRAME_HEAD.unpack_from(data, position)[4]
+    return (found ^ nonce).bit_count() <= NEAR_BITS
+
+
+def _likely_size(data: memoryview, position: int) -> int:
+    length: int = FRAME_HEAD.unpack_from(data, position)[2]
+    size = FRAME_HEAD.size + length
+    return size if length <= MAX_FRAME and position + size <= len(data) else FRAME_HEAD.size

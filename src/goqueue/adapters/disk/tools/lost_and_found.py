@@ -1,0 +1,77 @@
+"""Where repair puts what it takes out of a data folder, with a report that says where each piece came from."""
+
+import msgspec
+
+from goqueue.adapters.disk.files import write_atomically
+from goqueue.adapters.disk.tools.layout import LOST_AND_FOUND, DataFolder
+from goqueue.adapters.disk.walk import WINDOW_BYTES
+
+__all__ = ["Cut", "LostAndFound"]
+
+
+class Cut(msgspec.Struct, frozen=True):
+    """A range taken out of a file; the offsets are the bounds of what was there, None where it held no records."""
+
+    file: str
+    position: int
+    length: int
+    first_offset: int | None
+    last_offset: int | None
+    reason: str
+    kept_as: str | None
+    """Path of the bytes, relative to the data folder; None when there were none."""
+
+
+class LostAndFound:
+    """One repair's corner of `lost+found`; made when the first piece comes in."""
+
+    def __init__(self, folder: DataFolder, label: str) -> None:
+        self._folder = folder
+        self.path = f"{folder.path}/{LOST_AND_FOUND}/{label}"
+        self.cuts: list[Cut] = []
+
+    def keep(
+        self,
+        path: str,
+        position: int,
+        length: int,
+        reason: str,
+        *,
+        first_offset: int | None = None,
+        last_offset: int | None = None,
+    ) -> None:
+        """Copy a range of a file, durably, as far as the file has it."""
+        name = self._folder.relative(path)
+        kept = f"{self.path}/{name.replace('/', '_')}@{position}"
+        copied = self._copy(path, kept, position, length)
+        where = self._folder.relative(kept) if copied else None
+        self.cuts.append(Cut(name, position, length, first_offset, last_offset, reason, where))
+
+    def _copy(self, path: str, kept: str, position: int, length: int) -> int:
+        files = self._folder.files
+        if not files.exists(path):
+            return 0
+        source = files.open(path)
+        try:
+            length = max(0, min(length, source.size() - position))
+            if not length:
+                return 0
+            files.make_dirs(self.path)
+            target = files.open(kept, create=True)
+            try:
+                target.truncate(0)
+                for at in range(0, length, WINDOW_BYTES):
+                    target.write(at, [source.read(position + at, min(WINDOW_BYTES, length - at))])
+                target.sync()
+            finally:
+                target.close()
+        finally:
+            source.close()
+        return length
+
+    def write_report(self) -> None:
+        """Say durably what was taken, before the file it was taken from is replaced."""
+        if self.cuts:
+            self._folder.files.make_dirs(self.path)
+            report = msgspec.json.format(msgspec.json.encode({"cuts": self.cuts}), indent=2)
+            write_atomically(self._folder.files, f"{self.path}/report.json", report)

@@ -1,0 +1,146 @@
+"""Mend a data folder: keep everything that is intact, build again what can be, and say what was cut."""
+
+from collections.abc import Collection
+
+import msgspec
+
+from goqueue.adapters.disk.checkpoint import COPY_SUFFIX, CheckpointState, save_checkpoint
+from goqueue.adapters.disk.files import read_whole, write_atomically
+from goqueue.adapters.disk.tools.cut import Place, cut_damage, rebuild_indexes, segments_of
+from goqueue.adapters.disk.tools.expected import ExpectedLogs
+from goqueue.adapters.disk.tools.findings import NO_PROGRESS, Finding, Kind, Progress, Severity
+from goqueue.adapters.disk.tools.journal_scan import JournalScan
+from goqueue.adapters.disk.tools.layout import DataFolder
+from goqueue.adapters.disk.tools.lost_and_found import Cut, LostAndFound
+from goqueue.adapters.disk.tools.restart import restart_journal
+from goqueue.adapters.disk.tools.salvage import KnownLogs, NoKnownLogs, Salvage
+from goqueue.adapters.disk.tools.settle import settle
+from goqueue.adapters.disk.tools.state_check import read_checkpoints, read_snapshots
+from goqueue.adapters.disk.tools.verify import Verification, bytes_to_check
+from goqueue.engine.ports import Entropy, StorageObserver
+from goqueue.model.log import LogId, SegmentInfo
+
+__all__ = ["Mended", "Repair", "needs_repair"]
+
+_SEGMENT_KINDS = frozenset({Kind.LOG_DAMAGED, Kind.LOG_MISSING, Kind.LOG_TIME, Kind.LOG_MISPLACED})
+_INDEX_KINDS = frozenset({Kind.INDEX_DAMAGED, Kind.INDEX_WRONG, Kind.INDEX_INCOMPLETE})
+_JOURNAL_KINDS = frozenset(
+    {Kind.JOURNAL_MISSING, Kind.JOURNAL_HEAD, Kind.JOURNAL_DAMAGED, Kind.JOURNAL_TORN, Kind.LOG_UNKNOWN}
+)
+_CHECKPOINT_KINDS = frozenset({Kind.CHECKPOINT_COPY, Kind.CHECKPOINTS_DIFFER})
+
+
+class Mended(msgspec.Struct, frozen=True):
+    """What a repair did."""
+
+    done: tuple[str, ...]
+    cuts: tuple[Cut, ...]
+    lost_and_found: str | None
+    """Where the bytes that were cut are kept, with a report."""
+    notes: tuple[str, ...]
+    """What could not be mended or known."""
+
+
+def needs_repair(verification: Verification) -> tuple[Finding, ...]:
+    """What of the findings repair would act on."""
+    return tuple(f for f in verification.findings if f.severity is not Severity.INFO and f.remedy is not None)
+
+
+class Repair:
+    """One repair of a folder whose lock the caller holds. Killed half-way, it can be run again."""
+
+    def __init__(
+        self,
+        folder: DataFolder,
+        entropy: Entropy,
+        observer: StorageObserver,
+        *,
+        label: str,
+        known_logs: KnownLogs | None = None,
+        progress: Progress = NO_PROGRESS,
+    ) -> None:
+        self._folder = folder
+        self._entropy = entropy
+        self._observer = observer
+        self._known_logs = known_logs or NoKnownLogs()
+        self._progress = progress
+        self._lost = LostAndFound(folder, label)
+        self._done: list[str] = []
+        self._notes: list[str] = []
+        self._suspects: set[Place] = set()
+        self._to_index: set[Place] = set()
+
+    def run(self, before: Verification) -> Mended:
+        """Mend what a verification found."""
+        findings = needs_repair(before)
+        if findings:
+            self._suspects = self._places(findings, _SEGMENT_KINDS)
+            # An index that is merely incomplete is no reason to repair, but is completed along the way.
+            self._to_index = self._places(before.findings, _INDEX_KINDS)
+            kinds = {finding.kind for finding in before.findings if finding.severity is not Severity.INFO}
+            self._mend(kinds)
+        self._notes += [finding.what for finding in before.findings if _is_beyond_repair(finding)]
+        where = self._folder.relative(self._lost.path) if self._lost.cuts else None
+        return Mended(tuple(self._done), tuple(self._lost.cuts), where, tuple(self._notes))
+
+    def _places(self, findings: Collection[Finding], kinds: Collection[Kind]) -> set[Place]:
+        places = (self._folder.segment_of(finding.file) for finding in findings if finding.kind in kinds)
+        return {place for place in places if place is not None}
+
+    def _mend(self, kinds: set[Kind]) -> None:
+        state = read_checkpoints(self._folder).newest
+        self._restore_snapshot_copies(state)
+        journal = JournalScan(self._folder, state.lsn if state else None)
+        if state is None or kinds & _JOURNAL_KINDS or (Kind.SNAPSHOT_LOST in kinds and self._suspects):
+            state = self._salvage(state, journal)
+            segments = list(segments_of(state))
+        elif self._suspects:
+            state = settle(self._folder, state, journal, self._entropy, self._observer)
+            self._done.append("brought what the journal held into the logs and put a new checkpoint behind it")
+            segments = list(segments_of(state))
+        else:
+            if kinds & _CHECKPOINT_KINDS:
+                save_checkpoint(self._folder.files, self._folder.path, state)
+                self._done.append("wrote both copies of the checkpoint again")
+            expected = ExpectedLogs(self._folder, state, journal).logs()
+            segments = [(log, segment.info) for log, found in expected.items() for segment in found]
+        if self._suspects:
+            state, rewritten = cut_damage(self._folder, state, self._suspects, self._lost)
+            self._done += [f"wrote {_name(self._folder, place)} anew without its damage" for place in sorted(rewritten)]
+            self._to_index |= rewritten
+            segments = list(segments_of(state))
+        self._rebuild_indexes(segments)
+
+    def _rebuild_indexes(self, segments: list[tuple[LogId, SegmentInfo]]) -> None:
+        wanted = [(log, info) for log, info in segments if (log, info.base_offset) in self._to_index]
+        self._done += [f"built the indexes of {name} again" for name in rebuild_indexes(self._folder, wanted)]
+
+    def _salvage(self, state: CheckpointState | None, journal: JournalScan) -> CheckpointState:
+        self._progress.begin("reading logs", bytes_to_check(self._folder))
+        salvage = Salvage(self._folder, state, journal, self._lost, self._known_logs, self._progress)
+        found = salvage.run()
+        self._suspects |= salvage.suspects
+        self._notes += salvage.notes
+        what = "wrote the journal anew" if state else "built the checkpoint again from the logs and the journal"
+        self._done.append(f"{what}; {len(found.logs)} logs, {sum(map(len, found.logs.values()))} segments")
+        return restart_journal(self._folder, self._entropy, found, salvage.events(), salvage.last_lsn)
+
+    def _restore_snapshot_copies(self, state: CheckpointState | None) -> None:
+        files = self._folder.files
+        for copies in read_snapshots(self._folder, state):
+            if copies.snapshot is None or not copies.findings:
+                continue
+            paths = {copies.path, copies.path + COPY_SUFFIX}
+            bad = {f"{self._folder.path}/{finding.file}" for finding in copies.findings}
+            content = read_whole(files, (paths - bad).pop())
+            for path in bad:
+                write_atomically(files, path, content)
+                self._done.append(f"restored {self._folder.relative(path)} from its other copy")
+
+
+def _is_beyond_repair(finding: Finding) -> bool:
+    return finding.severity is not Severity.INFO and finding.remedy is None
+
+
+def _name(folder: DataFolder, place: Place) -> str:
+    return folder.relative(folder.stem(*place))

@@ -1,0 +1,1 @@
+"""Where known ids are looked up."""

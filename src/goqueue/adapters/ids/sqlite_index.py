@@ -1,0 +1,226 @@
+"""The index of ids as an SQLite database: one table for all topics, ordered by space and digest.
+
+Each call is few statements over many rows. SQLite works on them without holding Python's lock, so that a thread
+which adds or forgets a hundred thousand ids does not hold up the event loop. Writing has a connection of its own:
+the write-ahead log lets the other one read meanwhile.
+
+The file names its kind in `application_id` and its version in `user_version`. To change the layout raise VERSION:
+a file of another version counts as damaged, and the index is built again from the logs.
+"""
+
+import contextlib
+import errno
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from goqueue.engine.ports import FoundId, IdIndexDamaged, IndexedIds
+from goqueue.errors import DiskFull
+
+__all__ = ["SqliteIdIndex"]
+
+KIND = 0x47514944
+VERSION = 1
+CACHE_KIB = 16 * 1024
+"""Of each of the two connections."""
+WRITE_AHEAD_BYTES = 64 * 1024 * 1024
+"""What the write-ahead log is cut back to when it has been longer."""
+
+_SCHEMA = """
+CREATE TABLE ids (
+    space INTEGER NOT NULL, digest BLOB NOT NULL,
+    partition INTEGER NOT NULL, offset INTEGER NOT NULL, timestamp_ns INTEGER NOT NULL,
+    PRIMARY KEY (space, digest)
+) WITHOUT ROWID;
+CREATE TABLE added (number INTEGER NOT NULL);
+INSERT INTO added VALUES (0);
+"""
+
+_FIND_ONE = "SELECT 0, partition, offset, timestamp_ns FROM ids WHERE space = ?1 AND digest = ?2"
+
+_FIND_MANY = """
+WITH RECURSIVE wanted (position) AS (
+    SELECT 1 UNION ALL SELECT position + 16 FROM wanted WHERE position + 16 < length(?2)
+)
+SELECT (position - 1) / 16, partition, offset, timestamp_ns
+FROM wanted CROSS JOIN ids ON space = ?1 AND digest = substr(?2, position, 16)
+"""
+
+_ADD = """
+WITH RECURSIVE row (space, partition, offset, timestamp_ns, position, remaining) AS (
+    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
+        json_extract(value, '$[3]'), json_extract(value, '$[4]'), json_extract(value, '$[5]')
+    FROM json_each(:batches)
+    UNION ALL
+    SELECT space, partition, offset + 1, timestamp_ns, position + 16, remaining - 1 FROM row WHERE remaining > 1
+)
+INSERT OR REPLACE INTO ids
+SELECT space, substr(:digests, position, 16) AS digest, partition, offset, timestamp_ns FROM row
+WHERE digest <> zeroblob(16) ORDER BY space, digest, position
+"""
+
+_LAST_OF_STEP = "SELECT digest FROM ids WHERE space = ? AND digest > ? ORDER BY digest LIMIT 1 OFFSET ?"
+
+_FORGET = "DELETE FROM ids WHERE space = ? AND digest > ? AND digest <= ? AND timestamp_ns < ?"
+
+_SPACES = """
+WITH RECURSIVE found (space) AS (
+    SELECT min(space) FROM ids UNION ALL SELECT (SELECT min(space) FROM ids WHERE space > found.space) FROM found
+    WHERE found.space IS NOT NULL
+)
+SELECT space FROM found WHERE space IS NOT NULL
+"""
+
+_BEHIND_ALL = b"\xff" * 17
+
+
+class SqliteIdIndex:
+    """See `goqueue.engine.ports.IdIndex`."""
+
+    def __init__(self, folder: str) -> None:
+        self._path = Path(folder) / "index.db"
+        self._reader: sqlite3.Connection
+        self._writer: sqlite3.Connection
+        self._connections = contextlib.ExitStack()
+
+    # Life cycle.
+
+    def open(self) -> int:
+        with _faults():
+            if not self._path.exists():
+                self._make()
+            self._connect()
+            kind, version = (self._writer.execute(f"PRAGMA {name}").fetchone()[0] for name in _HEAD)
+            if (kind, version) != (KIND, VERSION):
+                raise IdIndexDamaged(f"{self._path} is of another kind or version")
+            found = self._writer.execute("SELECT number FROM added").fetchone()
+        if found is None:
+            raise IdIndexDamaged(f"{self._path} does not say what is in it")
+        number: int = found[0]
+        return number
+
+    def close(self) -> None:
+        # Closing completes the write-ahead log; what fails there is found at the next start.
+        with contextlib.suppress(sqlite3.Error):
+            self._connections.close()
+
+    def reset(self) -> None:
+        with _faults():
+            self.close()
+            self._path.unlink(missing_ok=True)
+            self._make()
+            self._connect()
+
+    def _make(self) -> None:
+        """Under another name first: a file of this name is complete. A write-ahead log of an earlier one is not its."""
+        new = self._path.with_suffix(".new")
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        for left in (new, *(Path(f"{self._path}{suffix}") for suffix in ("-wal", "-shm"))):
+            left.unlink(missing_ok=True)
+        with contextlib.closing(sqlite3.connect(new, isolation_level=None)) as connection:
+            new.chmod(0o640)
+            connection.executescript(f"PRAGMA application_id = {KIND}; PRAGMA user_version = {VERSION}; {_SCHEMA}")
+        new.rename(self._path)
+        _sync_folder(self._path.parent)
+        _sync_folder(self._path.parent.parent)
+
+    def _connect(self) -> None:
+        self._writer, self._reader = self._connection(), self._connection()
+        self._writer.execute(f"PRAGMA journal_size_limit = {WRITE_AHEAD_BYTES}")
+        self._reader.execute("PRAGMA query_only = ON")
+
+    def _connection(self) -> sqlite3.Connection:
+        # Made by one thread and used by another, but never by two at a time.
+        connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        self._connections.callback(connection.close)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        return connection
+
+    # Looking.
+
+    def find(self, space: int, digests: bytes) -> list[FoundId]:
+        statement = _FIND_ONE if len(digests) == 16 else _FIND_MANY
+        try:
+            rows = self._reader.execute(statement, (space, digests)).fetchall()
+        except sqlite3.Error as error:
+            raise _fault(error) from error
+        return [FoundId(*row) for row in rows]
+
+    def spaces(self) -> list[int]:
+        with _faults():
+            return [space for (space,) in self._writer.execute(_SPACES)]
+
+    # Changing.
+
+    def add(self, ids: Sequence[IndexedIds], number: int) -> None:
+        batches: list[tuple[int, ...]] = []
+        position = 1
+        for space, partition, base_offset, timestamp_ns, digests in ids:
+            batches.append((space, partition, base_offset, timestamp_ns, position, len(digests) // 16))
+            position += len(digests)
+        rows = {
+            "batches": msgspec.json.encode(batches).decode(),
+            "digests": b"".join(batch.digests for batch in ids),
+        }
+        with _faults(), self._transaction("FULL") as writer:
+            writer.execute(_ADD, rows)
+            writer.execute("UPDATE added SET number = ?", (number,))
+
+    def forget(self, space: int, before_ns: int, after: bytes, most: int) -> bytes | None:
+        # Should the power fail, they are forgotten again.
+        with _faults(), self._transaction("NORMAL") as writer:
+            last = writer.execute(_LAST_OF_STEP, (space, after, most - 1)).fetchone()
+            until: bytes = _BEHIND_ALL if last is None else last[0]
+            writer.execute(_FORGET, (space, after, until, before_ns))
+        return None if last is None else until
+
+    @contextmanager
+    def _transaction(self, synchronous: Literal["FULL", "NORMAL"]) -> Iterator[sqlite3.Connection]:
+        """With FULL it is durable when it is committed, with NORMAL when a later one is."""
+        writer = self._writer
+        writer.execute(f"PRAGMA synchronous = {synchronous}")
+        writer.execute("BEGIN IMMEDIATE")
+        try:
+            yield writer
+            writer.execute("COMMIT")
+        except BaseException:
+            if writer.in_transaction:
+                writer.execute("ROLLBACK")
+            raise
+
+
+_HEAD = ("application_id", "user_version")
+
+
+@contextmanager
+def _faults() -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise _fault(error) from error
+
+
+def _fault(error: sqlite3.Error | OSError) -> DiskFull | IdIndexDamaged:
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT) if isinstance(error, OSError) else _is_full(error)
+    if is_full:
+        return DiskFull("no room on the disk for the index of ids")
+    return IdIndexDamaged(f"the index of ids: {error}")
+
+
+def _is_full(error: sqlite3.Error) -> bool:
+    # Errors of the module itself have no code.
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

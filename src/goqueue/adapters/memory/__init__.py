@@ -1,0 +1,1 @@
+"""Twins of the disk adapters that keep everything in memory."""

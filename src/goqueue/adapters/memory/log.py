@@ -1,0 +1,144 @@
+"""A partition's log in memory: segments of records, kept as the chunks they were appended in."""
+
+from bisect import bisect_right
+from collections.abc import Mapping
+
+from goqueue import codec
+from goqueue.errors import GoQueueError
+from goqueue.model.log import Chunk, SegmentInfo
+
+__all__ = ["MemoryLog", "MemorySegment"]
+
+
+class MemorySegment:
+    """Chunks are only ever added, so a reader in another thread sees a shorter segment at worst."""
+
+    def __init__(self, info: SegmentInfo) -> None:
+        self.info = info
+        self._chunks: list[bytes] = []
+        self._first_offsets: list[int] = []
+
+    def append(self, records: bytes, next_offset: int) -> None:
+        found, info = codec.scan(records), self.info
+        self._chunks.append(records)
+        self._first_offsets.append(found.first_offset)
+        newest = max(info.max_timestamp_ns, found.max_timestamp_ns)
+        self.info = SegmentInfo(info.base_offset, next_offset, info.size + len(records), newest)
+
+    def read(self, offset: int, max_bytes: int, limit_offset: int) -> Chunk:
+        limit = min(limit_offset, self.info.next_offset)
+        data = self._from(offset, max_bytes)
+        start, first = codec.seek(data, offset)
+        if not offset <= first < limit:
+            return Chunk(b"", offset, max(offset, limit))
+        records = memoryview(data)[start:]
+        found = codec.scan(records[:max_bytes], 0, limit)
+        if not found.count:
+            found = codec.scan(records, 0, first + 1)
+        return Chunk(records[: found.end], first, found.last_offset + 1)
+
+    def _from(self, offset: int, max_bytes: int) -> bytes:
+        """Chunks from the one that may hold `offset` on, until more than `max_bytes` lie behind that one."""
+        at = max(0, bisect_right(self._first_offsets, offset) - 1)
+        chunks: list[bytes] = []
+        size = 0
+        while at < len(self._chunks) and size <= max_bytes:
+            chunks.append(self._chunks[at])
+            size += len(chunks[-1]) if len(chunks) > 1 else 0
+            at += 1
+        return b"".join(chunks)
+
+    def offset_at(self, timestamp_ns: int, limit_offset: int) -> int | None:
+        for chunk in tuple(self._chunks):
+            _, found = codec.seek_time(chunk, timestamp_ns)
+            if found >= 0:
+                return found if found < limit_offset else None
+        return None
+
+    def note_keys(self, latest: dict[bytes, int]) -> None:
+        for chunk in self._chunks:
+            codec.latest_by_key(chunk, latest, 1 << 62)
+
+    def retained(self, latest: dict[bytes, int], drop_tombstones_before_ns: int) -> "MemorySegment":
+        """A segment of the same bounds with the records that compaction keeps."""
+        old = self.info
+        segment = MemorySegment(SegmentInfo(old.base_offset, old.next_offset, 0, old.max_timestamp_ns))
+        for chunk in self._chunks:
+            kept = codec.retain_latest(chunk, latest, drop_tombstones_before_ns)
+            if kept:
+                segment.append(kept, old.next_offset)
+        return segment
+
+
+class MemoryLog:
+    """One owner writes; any thread reads. The tuple of segments is replaced, never changed in place."""
+
+    def __init__(self, segment_bytes: int) -> None:
+        self._segment_bytes = segment_bytes
+        self._segments: tuple[MemorySegment, ...] = ()
+
+    @property
+    def start_offset(self) -> int:
+        return self._segments[0].info.base_offset if self._segments else 0
+
+    @property
+    def next_offset(self) -> int:
+        return self._segments[-1].info.next_offset if self._segments else 0
+
+    @property
+    def size(self) -> int:
+        return sum(segment.info.size for segment in self._segments)
+
+    @property
+    def segments(self) -> tuple[SegmentInfo, ...]:
+        return tuple(segment.info for segment in self._segments)
+
+    @property
+    def failure(self) -> GoQueueError | None:
+        return None
+
+    def append(self, records: bytes, next_offset: int) -> None:
+        last = self._segments[-1].info if self._segments else None
+        if last is None or (last.size and last.size + len(records) > self._segment_bytes):
+            self._segments = (*self._segments, self._empty_at_end())
+        self._segments[-1].append(records, next_offset)
+
+    def read(self, offset: int, max_bytes: int, limit_offset: int) -> Chunk:
+        segments = self._segments
+        at = bisect_right(segments, offset, key=lambda segment: segment.info.base_offset) - 1
+        for segment in segments[max(0, at) :]:
+            if segment.info.base_offset >= limit_offset:
+                break
+            chunk = segment.read(max(offset, segment.info.base_offset), max_bytes, limit_offset)
+            if chunk.records:
+                return chunk
+            offset = max(offset, chunk.next_offset)
+        return Chunk(b"", offset, offset)
+
+    def offset_at(self, timestamp_ns: int, limit_offset: int) -> int | None:
+        for segment in self._segments:
+            found = segment.offset_at(timestamp_ns, limit_offset)
+            if found is not None:
+                return found
+        return None
+
+    def drop(self, base_offsets: tuple[int, ...]) -> None:
+        """Forget segments; an empty one takes the place of the last, so the end is not forgotten."""
+        kept = tuple(segment for segment in self._segments if segment.info.base_offset not in base_offsets)
+        if self._segments and self._segments[-1] not in kept:
+            kept = (*kept, self._empty_at_end())
+        self._segments = kept
+
+    def sealed_below(self, limit_offset: int) -> tuple[MemorySegment, ...]:
+        return tuple(segment for segment in self._segments[:-1] if segment.info.next_offset <= limit_offset)
+
+    def replace(self, replacements: Mapping[MemorySegment, MemorySegment]) -> None:
+        """Put segments in the place of others, as far as these are still there."""
+        self._segments = tuple(replacements.get(segment, segment) for segment in self._segments)
+
+    def remove(self) -> None:
+        self._segments = ()
+
+    def _empty_at_end(self) -> MemorySegment:
+        end = self.next_offset
+        return MemorySegment(SegmentInfo(end, end, 0, 0))

@@ -1,0 +1,1 @@
+"""Settings, and putting everything together."""

@@ -1,0 +1,166 @@
+"""Settings of a broker: defaults, then a TOML file, then the environment, then flags; later ones win.
+
+One frozen tree, checked once. A key that does not exist is an error, so that a misspelt one is not ignored.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from goqueue.adapters.disk.store import StoreSettings
+from goqueue.adapters.telemetry.logs import LogFormat
+from goqueue.engine.maintenance import MaintenanceSettings
+from goqueue.errors import InvalidSettings
+from goqueue.gateways.http.limits import HttpLimits
+from goqueue.gateways.native.connection import ConnectionLimits
+
+__all__ = ["ENVIRONMENT_PREFIX", "Origins", "Settings", "load_settings"]
+
+ENVIRONMENT_PREFIX = "GOQUEUE_"
+NOT_SETTINGS = frozenset({"GOQUEUE_SERVER"})
+"""Variables with the prefix that are for commands which talk to a broker."""
+MIB = 1024 * 1024
+
+LogLevel = Literal["debug", "info", "warning", "error"]
+Origins = dict[str, str]
+"""Where the value of each setting, by its dotted name, came from."""
+
+
+class ListenSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Addresses to listen on, as HOST:PORT; port 0 takes a free one."""
+
+    http: str = "127.0.0.1:8080"
+    native: str = "127.0.0.1:7171"
+
+
+class LogSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    level: LogLevel = "info"
+    format: LogFormat = "auto"
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole tree."""
+
+    data: str = "data"
+    listen: ListenSettings = ListenSettings()
+    log: LogSettings = LogSettings()
+    http: HttpLimits = HttpLimits()
+    native: ConnectionLimits = ConnectionLimits()
+    storage: StoreSettings = StoreSettings()
+    maintenance: MaintenanceSettings = MaintenanceSettings()
+
+    def __post_init__(self) -> None:
+        storage, maintenance = self.storage, self.maintenance
+        _within("storage.segment_bytes", storage.segment_bytes, 4096, 1 << 31)
+        _within("storage.journal_file_bytes", storage.journal_file_bytes, 32 * MIB, 1024 * MIB)
+        _within("storage.journal_max_bytes", storage.journal_max_bytes, 2 * storage.journal_file_bytes, 1 << 40)
+        _within("storage.open_sealed_segments", storage.open_sealed_segments, 1, 1_000_000)
+        for name in ("tick_ms", "retention_every_ms", "compaction_every_ms", "ids_every_ms"):
+            _within(f"maintenance.{name}", getattr(maintenance, name), 10, 24 * 3600 * 1000)
+        _require(
+            2 * maintenance.checkpoint_bytes <= storage.journal_max_bytes,
+            "maintenance.checkpoint_bytes",
+            maintenance.checkpoint_bytes,
+            f"at most half of storage.journal_max_bytes, which is {storage.journal_max_bytes}",
+        )
+        host_and_port("listen.http", self.listen.http)
+        host_and_port("listen.native", self.listen.native)
+
+
+def _require(holds: bool, key: str, value: object, allowed: str) -> None:
+    if not holds:
+        raise InvalidSettings(f"{key} = {value!r} is not allowed", hint=f"allowed is {allowed}")
+
+
+def _within(key: str, value: int, low: int, high: int) -> None:
+    _require(low <= value <= high, key, value, f"{low} to {high}")
+
+
+def host_and_port(key: str, text: str) -> tuple[str, int]:
+    """Split an address; IPv6 hosts stand in brackets."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdecimal() or int(port) > 65535:
+        raise InvalidSettings(
+            f"{key} = {text!r} is not an address", hint="write it as HOST:PORT, such as 127.0.0.1:8080"
+        )
+    return host.strip("[]"), int(port)
+
+
+def load_settings(
+    file: Path | None, environment: Mapping[str, str] = os.environ, flags: Mapping[str, Any] | None = None
+) -> tuple[Settings, Origins]:
+    """The effective tree, and where each value that is not a default came from."""
+    tree: dict[str, Any] = {}
+    origins: Origins = {}
+    if file is not None:
+        _merge(tree, _read_file(file), str(file), origins)
+    _merge(tree, _from_environment(environment, origins), None, origins)
+    _merge(tree, _nested({key: value for key, value in (flags or {}).items() if value is not None}), "flag", origins)
+    try:
+        return msgspec.convert(tree, Settings, strict=False), origins
+    except msgspec.ValidationError as error:
+        raise InvalidSettings(
+            f"settings are wrong: {error}", hint="`goqueue config show` lists every setting"
+        ) from None
+
+
+def _read_file(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text())
+    except FileNotFoundError:
+        raise InvalidSettings(f"there is no settings file {file}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidSettings(f"{file} is not TOML: {error}") from None
+
+
+def _from_environment(environment: Mapping[str, str], origins: Origins) -> dict[str, Any]:
+    """`GOQUEUE_STORAGE_SEGMENT_BYTES` stands for `storage.segment_bytes`."""
+    names = {ENVIRONMENT_PREFIX + key.replace(".", "_").upper(): key for key in flat(msgspec.to_builtins(Settings()))}
+    found: dict[str, Any] = {}
+    for variable, value in environment.items():
+        if not variable.startswith(ENVIRONMENT_PREFIX) or variable in NOT_SETTINGS:
+            continue
+        if variable not in names:
+            raise InvalidSettings(
+                f"the environment variable {variable} names no setting",
+                hint="`goqueue config show` lists every setting",
+            )
+        found[names[variable]] = value
+        origins[names[variable]] = variable
+    return _nested(found)
+
+
+def flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The leaves of a tree by their dotted names."""
+    leaves: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            leaves |= flat(value, f"{prefix}{key}.")
+        else:
+            leaves[prefix + key] = value
+    return leaves
+
+
+def _nested(leaves: Mapping[str, Any]) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for dotted, value in leaves.items():
+        *path, last = dotted.split(".")
+        branch = tree
+        for part in path:
+            branch = branch.setdefault(part, {})
+        branch[last] = value
+    return tree
+
+
+def _merge(tree: dict[str, Any], more: Mapping[str, Any], origin: str | None, origins: Origins) -> None:
+    if origin is not None:
+        origins |= dict.fromkeys(flat(more), origin)
+    for key, value in more.items():
+        if isinstance(value, Mapping) and isinstance(tree.get(key), dict):
+            _merge(tree[key], value, None, origins)
+        else:
+            tree[key] = dict(value) if isinstance(value, Mapping) else value

@@ -1,0 +1,62 @@
+"""How a command fails: `error: what happened`, `hint: what to do`, and an exit code that scripts can rely on."""
+
+import os
+import sys
+
+import typer
+
+from goqueue.errors import BrokerUnreachable, DataFolderInUse, GoQueueError, InvalidRequest, InvalidSettings
+
+__all__ = ["EXIT_CODES", "INTERRUPTED", "PROBLEM", "Refused", "exit_code_of", "let_go_of_output", "print_failure"]
+
+PROBLEM, USAGE, IN_USE, UNREACHABLE, INTERRUPTED = 1, 2, 3, 4, 130
+
+EXIT_CODES: dict[type[Exception], int] = {
+    BrokerUnreachable: UNREACHABLE,
+    DataFolderInUse: IN_USE,
+    InvalidRequest: USAGE,
+    InvalidSettings: USAGE,
+    GoQueueError: PROBLEM,
+    typer.Abort: INTERRUPTED,
+    typer.TyperException: USAGE,
+    OSError: PROBLEM,
+}
+"""The first class that fits decides."""
+
+
+class Refused(InvalidRequest):
+    """The command line itself makes no sense."""
+
+
+def exit_code_of(error: Exception) -> int:
+    return next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
+
+
+def print_failure(error: Exception) -> None:
+    """One line for the error, one for the hint if there is one. An interruption needs no words."""
+    if isinstance(error, typer.Abort):
+        return
+    message, hint = _words(error)
+    coloured = sys.stderr.isatty()
+    for label, colour, text in (("error", "red", message), ("hint", "cyan", hint)):
+        if text:
+            shown = typer.style(f"{label}:", fg=colour, bold=True) if coloured else f"{label}:"
+            typer.echo(f"{shown} {' '.join(text.split())}", err=True)
+
+
+def _words(error: Exception) -> tuple[str, str | None]:
+    if isinstance(error, GoQueueError):
+        return error.message, error.hint
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}", None
+    message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+    context = getattr(error, "ctx", None)
+    return message, f"`{context.command_path} --help` shows how it is used" if context else None
+
+
+def let_go_of_output() -> None:
+    """Point standard output at nothing, so that Python does not complain about a closed pipe when it ends."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())
+    os.close(nothing)

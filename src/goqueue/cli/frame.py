@@ -1,0 +1,105 @@
+"""The frame around every command: finds its noun, runs it, and turns errors into a line, a hint and an exit code."""
+
+import importlib
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+from goqueue.cli.failures import Refused, exit_code_of, let_go_of_output, print_failure
+from goqueue.errors import GoQueueError
+
+__all__ = ["NOUNS", "run"]
+
+
+class Noun(NamedTuple):
+    """A word after `goqueue`: a module, what it calls its command (a function, or a Typer app), and a line of help."""
+
+    module: str
+    attribute: str
+    help: str
+
+
+NOUNS = {
+    "server": Noun("goqueue.cli.server", "server", "Run a broker until it is told to stop."),
+    "topic": Noun("goqueue.cli.topic", "app", "List, create, describe, alter and delete topics."),
+    "produce": Noun("goqueue.cli.produce", "produce", "Write records to a topic."),
+    "consume": Noun("goqueue.cli.consume", "consume", "Print the records of topics."),
+    "group": Noun("goqueue.cli.group", "app", "List, describe, rewind, pause and delete consumer groups."),
+    "config": Noun("goqueue.cli.config", "app", "Show the settings of a broker, and where each comes from."),
+    "storage": Noun("goqueue.cli.storage", "app", "Look into a data folder, check it, mend it, print its records."),
+    "version": Noun("goqueue.cli.version", "version", "Print the version of GoQueue, of Python and of the codec."),
+}
+
+
+class LazyGroup(TyperGroup):
+    """Knows the nouns by name and imports one only to run it."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(NOUNS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        noun = NOUNS.get(cmd_name)
+        return TyperCommand(cmd_name, help=noun.help) if noun else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name = args[0]
+        if name not in NOUNS and ctx.resilient_parsing:
+            # A shell asks what could come next: after a word that means nothing, nothing.
+            return None, None, args[1:]
+        if name not in NOUNS:
+            close = get_close_matches(name, NOUNS)
+            raise Refused(
+                f"there is no command {name!r}",
+                hint=f"did you mean `goqueue {close[0]}`?" if close else "`goqueue --help` lists what there is",
+            )
+        return name, _load(name), args[1:]
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # The reader, `head` for one, has had enough: that is no failure.
+            let_go_of_output()
+            raise typer.Exit(0) from None
+
+
+def _load(name: str) -> Any:
+    found = getattr(importlib.import_module(NOUNS[name].module), NOUNS[name].attribute)
+    if not isinstance(found, typer.Typer):
+        single = typer.Typer(add_completion=False, rich_markup_mode=None)
+        single.command(name)(found)
+        found = single
+    return get_command(found)
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def goqueue() -> None:
+    """GoQueue: one durable log, used as a stream, as a queue and as a table.
+
+    Exit codes: 0 fine; 1 a problem was found or the operation failed; 2 wrong usage; 3 the data folder is in use;
+    4 no broker answers; 130 interrupted.
+
+    Example: goqueue server --data /var/lib/goqueue
+    """
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; returns the exit code."""
+    try:
+        outcome = get_command(app).main(list(arguments) or ["--help"], prog_name="goqueue", standalone_mode=False)
+    except (GoQueueError, OSError, typer.Abort, typer.TyperException) as error:
+        print_failure(error)
+        return exit_code_of(error)
+    return outcome if isinstance(outcome, int) else 0

@@ -1,0 +1,100 @@
+"""Consumer groups as `goqueue group` prints them."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from goqueue.cli.output import print_table
+from goqueue.wire.native.messages import GroupDescription, GroupSummary, OffsetChange
+
+__all__ = ["group_facts", "group_line", "offset_changes", "print_group", "print_groups", "print_offset_changes"]
+
+Facts = dict[str, Any]
+
+as_facts = msgspec.structs.asdict
+
+
+def group_line(group: GroupSummary) -> Facts:
+    return as_facts(group)
+
+
+def group_facts(group: GroupDescription) -> Facts:
+    """With names for everything: on the wire these are arrays."""
+    members = [as_facts(one) | {"partitions": [str_of(part) for part in one.partitions]} for one in group.members]
+    return as_facts(group) | {
+        "lag": _lag(group),
+        "members": members,
+        "partitions": [as_facts(part) for part in group.partitions],
+    }
+
+
+def offset_changes(changes: Iterable[OffsetChange]) -> list[Facts]:
+    return [as_facts(change) for change in changes]
+
+
+def str_of(part: Any) -> str:
+    return f"{part.topic}/{part.partition}"
+
+
+def _lag(group: GroupDescription) -> int:
+    return sum(part.lag for part in group.partitions)
+
+
+def print_groups(lines: Sequence[Facts]) -> None:
+    if not lines:
+        print("there are no groups; `goqueue consume TOPIC --group NAME` begins one")
+        return
+    columns = ("group", "state", "protocol", "members", "lag")
+    print_table("Groups", columns, [[line[name] for name in columns] for line in lines], numbers="members,lag")
+
+
+def print_group(group: GroupDescription) -> None:
+    facts = {
+        "group": group.group,
+        "state": group.state + (", paused" if group.paused else ""),
+        "protocol": " ".join(filter(None, (group.protocol, group.assignor))),
+        "generation": group.generation,
+        "lag": _lag(group),
+    }
+    for name, value in facts.items():
+        print(f"{name:10}  {value}")
+    if group.members:
+        rows = [
+            (one.member_id, one.client_id, one.instance_id, ", ".join(map(str_of, one.partitions)))
+            for one in group.members
+        ]
+        print_table("Members", ("member", "client", "instance", "partitions"), rows)
+    if group.partitions:
+        parts = [
+            (
+                part.topic,
+                part.partition,
+                "none" if part.committed is None else part.committed,
+                part.end,
+                part.lag,
+                part.member_id,
+            )
+            for part in group.partitions
+        ]
+        columns = ("topic", "partition", "committed", "end", "lag", "member")
+        print_table("Partitions", columns, parts, numbers="partition,committed,end,lag")
+
+
+def print_offset_changes(group: str, changes: Sequence[Facts], *, executed: bool) -> None:
+    if not changes:
+        print(f"{group} has committed nothing; name a topic with --topic")
+        return
+    rows = [
+        (
+            change["topic"],
+            change["partition"],
+            "none" if change["before"] is None else change["before"],
+            change["after"],
+            "" if change["before"] is None else f"{change['after'] - change['before']:+d}",
+        )
+        for change in changes
+    ]
+    columns = ("topic", "partition", "before", "after", "moves")
+    print_table("Offsets", columns, rows, numbers="partition,before,after,moves")
+    print(f"{group} goes on there" if executed else "nothing was changed; add --execute to do it")

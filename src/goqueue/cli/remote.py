@@ -1,0 +1,101 @@
+"""What commands that talk to a broker share: where it is, how they ask it, and which names a shell can complete."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from goqueue.errors import GoQueueError, TopicExists, UnknownGroup, UnknownTopic
+
+if TYPE_CHECKING:
+    from goqueue.client import Admin
+
+__all__ = [
+    "DEFAULT_SERVER",
+    "GroupArgument",
+    "ServerOption",
+    "TopicArgument",
+    "ask",
+    "complete_groups",
+    "complete_topics",
+    "with_commands_as_hints",
+]
+
+Answer = TypeVar("Answer")
+
+DEFAULT_SERVER = "127.0.0.1:7171"
+COMPLETE_WITHIN_S = 1.0
+
+ServerOption = Annotated[
+    str,
+    typer.Option("--server", "-s", envvar="GOQUEUE_SERVER", metavar="HOST:PORT", help="The broker's native address."),
+]
+
+_HINTS: dict[type[GoQueueError], str] = {
+    UnknownTopic: "`goqueue topic list` shows what there is, `goqueue topic create` makes one",
+    UnknownGroup: "`goqueue group list` shows what there is; a group begins with its first member",
+    TopicExists: "`goqueue topic alter` changes its settings; with --if-not-exists this is no error",
+}
+
+
+@contextmanager
+def with_commands_as_hints() -> Iterator[None]:
+    """The broker's hints are for every kind of client; here the way out is a command."""
+    try:
+        yield
+    except GoQueueError as error:
+        error.hint = _HINTS.get(type(error), error.hint)
+        raise
+
+
+def ask(server: str, question: Callable[["Admin"], Awaitable[Answer]]) -> Answer:
+    """Connect, ask, disconnect."""
+    from goqueue.client import Admin
+
+    async def answer() -> Answer:
+        async with Admin(server) as admin:
+            return await question(admin)
+
+    with with_commands_as_hints():
+        return asyncio.run(answer())
+
+
+# Names for the shell to complete.
+
+
+def complete_topics(context: typer.Context, incomplete: str) -> list[str]:
+    async def names(admin: "Admin") -> list[str]:
+        return [topic.name for topic in await admin.topics()]
+
+    return _complete(context, incomplete, names)
+
+
+def complete_groups(context: typer.Context, incomplete: str) -> list[str]:
+    async def names(admin: "Admin") -> list[str]:
+        return [group.group for group in await admin.list_groups()]
+
+    return _complete(context, incomplete, names)
+
+
+def _complete(
+    context: typer.Context, incomplete: str, names: Callable[["Admin"], Awaitable[Iterable[str]]]
+) -> list[str]:
+    async def soon(admin: "Admin") -> Iterable[str]:
+        return await asyncio.wait_for(names(admin), COMPLETE_WITHIN_S)
+
+    try:
+        found = ask(context.params.get("server") or DEFAULT_SERVER, soon)
+    except (GoQueueError, TimeoutError):
+        # A shell that completes has no place for errors.
+        return []
+    return sorted(name for name in found if name.startswith(incomplete))
+
+
+TopicArgument = Annotated[
+    str, typer.Argument(metavar="TOPIC", help="Name of the topic.", show_default=False, autocompletion=complete_topics)
+]
+GroupArgument = Annotated[
+    str, typer.Argument(metavar="GROUP", help="Name of the group.", show_default=False, autocompletion=complete_groups)
+]

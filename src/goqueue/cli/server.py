@@ -1,0 +1,70 @@
+"""`goqueue server`: run a broker until it is told to stop."""
+
+import asyncio
+import resource
+import signal
+from pathlib import Path
+from typing import Annotated
+
+import typer
+import uvloop
+
+from goqueue import __version__, codec
+from goqueue.adapters.telemetry.logs import configure_logs, get_logger
+from goqueue.app.build import running_broker
+from goqueue.app.settings import Settings, load_settings
+
+__all__ = ["server"]
+
+
+def server(
+    data: Annotated[str | None, typer.Option(help="Folder for everything the broker keeps.")] = None,
+    http: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Where to serve HTTP.")] = None,
+    native: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Where to serve native clients.")] = None,
+    config: Annotated[Path | None, typer.Option(help="TOML file with settings.")] = None,
+    log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
+    log_format: Annotated[str | None, typer.Option(help="auto, json or console.")] = None,
+) -> None:
+    """Run a broker until it is told to stop (Ctrl-C or SIGTERM).
+
+    Settings come from the file, then GOQUEUE_… in the environment, then flags.
+
+    Example: goqueue server --data /var/lib/goqueue --http 0.0.0.0:8080
+    """
+    flags = {
+        "data": data,
+        "listen.http": http,
+        "listen.native": native,
+        "log.level": log_level,
+        "log.format": log_format,
+    }
+    settings, _ = load_settings(config, flags=flags)
+    configure_logs(settings.log.format, settings.log.level)
+    uvloop.run(_serve(settings))
+
+
+async def _serve(settings: Settings) -> None:
+    logger = get_logger()
+    _allow_many_files()
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    async with running_broker(settings) as running:
+        logger.info(
+            "goqueue is serving",
+            http=f"http://{running.http}",
+            native=running.native,
+            data=str(Path(settings.data).resolve()),
+            version=__version__,
+            codec=codec.ACTIVE,
+        )
+        await stop.wait()
+        logger.info("stopping")
+    logger.info("stopped")
+
+
+def _allow_many_files() -> None:
+    """Each partition keeps a file open and each connection a socket: take what the system grants."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -1,0 +1,202 @@
+"""A native connection as the client sees it: requests out, replies matched to them by their number."""
+
+import asyncio
+import errno
+import os
+from typing import Any, NamedTuple, TypeVar, cast
+
+import msgspec
+
+from goqueue.errors import ERRORS_BY_CODE, BrokerUnreachable, GoQueueError, InvalidRequest
+from goqueue.wire.native.frames import MAX_FRAME_BYTES, PROTOCOL_VERSION, Frame, FrameFlag, Opcode, frame_head
+from goqueue.wire.native.messages import ErrorReply, Hello, Welcome
+from goqueue.wire.native.reader import SCRATCH_BYTES, FrameReader
+
+__all__ = ["ANSWER_WITHIN_S", "ClientConnection", "RawReply", "connect"]
+
+Buffer = bytes | bytearray | memoryview
+Reply = TypeVar("Reply")
+
+CONNECT_WITHIN_S = 10.0
+ANSWER_WITHIN_S = 30.0
+"""A broker that takes longer, beyond the time it was asked to wait, is as good as gone."""
+CLOSE_WITHIN_S = 5.0
+CLIENT_NAME = "goqueue-python"
+HIGHEST_PORT = 65_535
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_error = msgspec.msgpack.Decoder(ErrorReply).decode
+
+
+class RawReply(NamedTuple):
+    """Head and tail of a reply, copied out of the receive buffer."""
+
+    head: bytes
+    tail: bytes
+
+
+class ClientConnection(asyncio.BufferedProtocol):
+    """Any number of requests may be under way; a lost connection fails them all."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._reader = FrameReader(memoryview(bytearray(SCRATCH_BYTES)), MAX_FRAME_BYTES, self._take_frame)
+        self._transport: asyncio.Transport
+        self._waiting: dict[int, asyncio.Future[RawReply]] = {}
+        self._last_correlation = 0
+        self._why_lost = "the connection was lost"
+        self._can_write = asyncio.Event()
+        self._can_write.set()
+        self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.max_frame_bytes = MAX_FRAME_BYTES
+
+    @property
+    def is_lost(self) -> bool:
+        return self.lost.done()
+
+    @property
+    def is_to_itself(self) -> bool:
+        """While nothing listens on a port of this machine, connecting to it can meet its own attempt."""
+        ends = (self._transport.get_extra_info(name) for name in ("sockname", "peername"))
+        return len(set(ends)) == 1
+
+    async def request(
+        self,
+        opcode: Opcode,
+        message: Any,
+        reply: type[Reply],
+        tail: Buffer = b"",
+        *,
+        within_s: float = ANSWER_WITHIN_S,
+    ) -> tuple[Reply, bytes]:
+        """Ask and wait for the answer; the connection is given up when there is none in time."""
+        overdue = asyncio.get_running_loop().call_later(within_s, self.hang_up, f"no answer within {within_s:g} s")
+        try:
+            await self.when_writable()
+            raw = await self.send(opcode, _encode(message), tail)
+        finally:
+            overdue.cancel()
+        return msgspec.msgpack.decode(raw.head, type=reply), raw.tail
+
+    def send(self, opcode: Opcode, head: bytes, tail: Buffer) -> asyncio.Future[RawReply]:
+        """Send at once; the future is done when the reply is there."""
+        future: asyncio.Future[RawReply] = asyncio.get_running_loop().create_future()
+        if self.is_lost:
+            future.set_exception(self._unreachable())
+            return future
+        correlation = self._next_correlation()
+        self._waiting[correlation] = future
+        self._write(frame_head(opcode, 0, correlation, head, len(tail)), tail)
+        return future
+
+    def tell(self, opcode: Opcode, head: bytes, tail: Buffer) -> None:
+        """Send without wanting a reply."""
+        if self.is_lost:
+            raise self._unreachable()
+        self._write(frame_head(opcode, FrameFlag.NO_REPLY, self._next_correlation(), head, len(tail)), tail)
+
+    def _next_correlation(self) -> int:
+        """Never 0, which the broker uses for what concerns the whole connection."""
+        self._last_correlation = self._last_correlation % 0xFFFFFFFF + 1
+        return self._last_correlation
+
+    def _write(self, head: bytes, tail: Buffer) -> None:
+        if tail:
+            self._transport.writelines((head, tail))
+        else:
+            self._transport.write(head)
+
+    @property
+    def is_writable(self) -> bool:
+        return self._can_write.is_set()
+
+    async def when_writable(self) -> None:
+        """Wait while the broker takes no more bytes."""
+        await self._can_write.wait()
+
+    def hang_up(self, why: str) -> None:
+        """The broker cannot be relied on any more: whoever waits for an answer learns why there is none."""
+        self._why_lost = why
+        self._transport.abort()
+
+    async def close(self) -> None:
+        """Send what is written and let go; a broker that does not take it is not waited for."""
+        if not self.is_lost:
+            self._transport.close()
+            await asyncio.wait([self.lost], timeout=CLOSE_WITHIN_S)
+            self._transport.abort()
+            await asyncio.wait([self.lost])
+
+    # Called by the event loop.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def connection_lost(self, _: Exception | None) -> None:
+        if not self.lost.done():
+            self.lost.set_result(None)
+        self._can_write.set()
+        waiting, self._waiting = self._waiting, {}
+        for future in waiting.values():
+            if not future.done():
+                future.set_exception(self._unreachable())
+
+    def pause_writing(self) -> None:
+        self._can_write.clear()
+
+    def resume_writing(self) -> None:
+        self._can_write.set()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._reader.buffer()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        try:
+            self._reader.received(nbytes)
+        except (GoQueueError, msgspec.MsgspecError) as error:
+            self.hang_up(f"its answer cannot be understood: {error}")
+
+    def _take_frame(self, frame: Frame) -> bool:
+        if frame.correlation == 0:
+            self._why_lost = _decode_error(frame.head).message
+            return True
+        future = self._waiting.pop(frame.correlation, None)
+        if future is None or future.done():
+            return True
+        if frame.flags & FrameFlag.ERROR:
+            future.set_exception(error_from(_decode_error(frame.head)))
+        else:
+            future.set_result(RawReply(bytes(frame.head), bytes(frame.tail)))
+        return True
+
+    def _unreachable(self) -> BrokerUnreachable:
+        return BrokerUnreachable(f"{self._address}: {self._why_lost}")
+
+
+def error_from(reply: ErrorReply) -> GoQueueError:
+    """The exception that the broker raised, as far as this version of the client knows it."""
+    kind = ERRORS_BY_CODE.get(reply.code, GoQueueError)
+    return kind(reply.message, hint=reply.hint)
+
+
+async def connect(address: str) -> ClientConnection:
+    """Connect to HOST:PORT and agree on a version of the protocol."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > HIGHEST_PORT:
+        raise InvalidRequest(f"{address!r} is not an address", hint="write it as HOST:PORT, such as 127.0.0.1:7171")
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(CONNECT_WITHIN_S):
+            _, connection = await loop.create_connection(lambda: ClientConnection(address), host.strip("[]"), int(port))
+            try:
+                if connection.is_to_itself:
+                    raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
+                welcome, _ = await connection.request(Opcode.HELLO, Hello((PROTOCOL_VERSION,), CLIENT_NAME), Welcome)
+            except BaseException:
+                connection.hang_up("it was not agreed on")
+                raise
+            connection.max_frame_bytes = welcome.max_frame_bytes
+    except (OSError, TimeoutError) as error:
+        reason = getattr(error, "strerror", None) or "no answer"
+        raise BrokerUnreachable(f"no broker answers at {address}: {reason}") from None
+    return connection

@@ -1,0 +1,267 @@
+"""Read records: alone from chosen partitions, or as a member of a group that shares them out."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Literal, Self
+
+import msgspec
+
+from goqueue.client.fetcher import LONGEST_WAIT_MS, Fetched, Fetcher, Start
+from goqueue.client.group_reader import GroupReader
+from goqueue.client.inbox import Inbox
+from goqueue.client.link import DEFAULT_BOOTSTRAP, Link
+from goqueue.client.membership import Subscription
+from goqueue.client.message import Message, RawBatch, open_batch
+from goqueue.client.settings import checked_settings
+from goqueue.errors import BrokerUnreachable, ClientClosed, CorruptBatch, InvalidRequest
+from goqueue.model.log import LogId
+from goqueue.wire.native import messages
+from goqueue.wire.native.frames import Opcode
+
+__all__ = ["Consumer", "ConsumerSettings", "Message", "RawBatch"]
+
+UNREACHABLE_FOR_S = 30.0
+"""So long a broker may be away, for a restart say, before polls fail."""
+
+
+class ConsumerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where to begin without a committed offset, how often to commit, and how much to fetch at once."""
+
+    start: Start = "earliest"
+    auto_commit_ms: int | None = 5000
+    max_bytes: int = 1024 * 1024
+    protocol: Literal["cooperative", "eager"] = "cooperative"
+    assignor: Literal["sticky", "range", "round_robin"] | None = None
+    session_ms: int = 30_000
+    client_id: str = "goqueue-python"
+    instance_id: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("auto_commit_ms", "max_bytes"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InvalidRequest(f"{name} = {value}", hint=f"{name} is at least 1")
+
+
+class Consumer:
+    """Use as an async context manager.
+
+    async with Consumer("orders", group="billing") as consumer:
+        async for message in consumer:
+            print(message.value)
+
+    Without a group every partition of the topics is read, and nothing is committed. In a group, what was delivered
+    is committed every five seconds, once the next message is asked for: what a failing program was working on comes
+    again. With `auto_commit_ms=None` only `commit` does so.
+    """
+
+    def __init__(
+        self,
+        *topics: str,
+        bootstrap: str = DEFAULT_BOOTSTRAP,
+        group: str | None = None,
+        pattern: str | None = None,
+        **settings: object,
+    ) -> None:
+        if not topics and pattern is None:
+            raise InvalidRequest("nothing to read", hint="name at least one topic, or a pattern")
+        if pattern is not None and group is None:
+            raise InvalidRequest("a pattern without a group", hint="give a group, whose members follow the pattern")
+        chosen = checked_settings(settings, ConsumerSettings)
+        self._topics = topics
+        self._link = Link(bootstrap)
+        self._inbox = Inbox()
+        self._fetcher = Fetcher(self._link, max_bytes=chosen.max_bytes, start=chosen.start)
+        self._group = None if group is None else self._group_reader(group, pattern, chosen)
+        self._away_since: float | None = None
+        self._is_open = False
+        self._is_closed = False
+
+    def _group_reader(self, group: str, pattern: str | None, chosen: ConsumerSettings) -> GroupReader:
+        wish = Subscription(
+            group,
+            chosen.client_id,
+            self._topics,
+            pattern,
+            chosen.protocol,
+            chosen.assignor,
+            chosen.session_ms,
+            chosen.instance_id,
+        )
+        return GroupReader(self._link, wish, self._inbox, self._fetcher, chosen.auto_commit_ms)
+
+    # Life cycle.
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self._link.connection()
+            if self._group is None:
+                await self._take_all_partitions()
+            else:
+                await self._group.start()
+        except BaseException:
+            await self.close()
+            raise
+        self._is_open = True
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._inbox.abandon()
+        await self.close()
+
+    async def _take_all_partitions(self) -> None:
+        reply = await self._link.ask(Opcode.METADATA, messages.Metadata(self._topics), messages.MetadataReply)
+        logs = [LogId(topic.name, number) for topic in reply.topics for number in range(topic.partitions)]
+        self._fetcher.positions.update(await self._fetcher.begin(logs))
+
+    async def close(self) -> None:
+        """Commit what was delivered, if that is done automatically, and leave the group."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._fetcher.ask_anew()
+        try:
+            if self._group is not None:
+                await self._group.close()
+        finally:
+            await self._link.close()
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise ClientClosed("this consumer is closed")
+        if not self._is_open:
+            raise InvalidRequest("the consumer has not begun", hint="use it as a context manager")
+
+    # Reading.
+
+    async def __aiter__(self) -> AsyncIterator[Message]:
+        while not self._is_closed:
+            message = self._next_ready()
+            if message is None:
+                await self._fill(LONGEST_WAIT_MS)
+            else:
+                yield message
+
+    def _next_ready(self) -> Message | None:
+        """The next message that is here already. The blocking consumer calls this from its own thread."""
+        taken = self._inbox.take(1)
+        return taken[0] if taken else None
+
+    async def poll(self, *, wait_ms: int = 1000, limit: int = 500) -> list[Message]:
+        """Some messages, at most `limit`; none when nothing arrives in time. Those of the last poll are done now."""
+        self._check_open()
+        taken = self._inbox.take(limit)
+        if not taken:
+            await self._fill(wait_ms)
+            taken = self._inbox.take(limit)
+        return taken
+
+    async def poll_raw(self, *, wait_ms: int = 1000) -> list[RawBatch]:
+        """As `poll`, with the records as bytes, for `goqueue.codec` or Arrow."""
+        batches = [batch for _, batch in await self._fetch(wait_ms)]
+        for batch in batches:
+            self._inbox.note(LogId(batch.topic, batch.partition), batch.next_offset)
+        return batches
+
+    async def _fill(self, wait_ms: int) -> None:
+        """Wait until there are messages in the inbox, or time is up, or the consumer is closed."""
+        fetched = await self._fetch(wait_ms)
+        faults = [fault for one in fetched if (fault := self._open_and_keep(one)) is not None]
+        if faults and len(faults) == len(fetched):
+            raise faults[0]
+
+    def _open_and_keep(self, fetched: Fetched) -> CorruptBatch | None:
+        """What is wrong, when not a single message of the batch can be read; it is asked for again then."""
+        log = LogId(fetched.batch.topic, fetched.batch.partition)
+        try:
+            opened = open_batch(fetched.batch)
+        except CorruptBatch as fault:
+            self._fetcher.positions[log] = fetched.asked
+            return fault
+        self._inbox.put(log, opened.messages, opened.next_offset)
+        if opened.fault is None:
+            return None
+        self._fetcher.positions[log] = opened.next_offset
+        return None if opened.messages else opened.fault
+
+    async def _fetch(self, wait_ms: int) -> list[Fetched]:
+        self._check_open()
+        self._inbox.finish()
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait_ms / 1000
+        while True:
+            try:
+                found = await self._fetch_or_reconnect(max(0, round(1000 * (deadline - loop.time()))))
+            except ClientClosed:
+                # By another task, while this one waited.
+                return []
+            if found or self._is_closed or loop.time() >= deadline:
+                return found
+
+    async def _fetch_or_reconnect(self, wait_ms: int) -> list[Fetched]:
+        try:
+            found = await self._fetch_once(wait_ms)
+        except BrokerUnreachable:
+            await self._reconnect(wait_ms / 1000)
+            return []
+        self._away_since = None
+        return found
+
+    async def _fetch_once(self, wait_ms: int) -> list[Fetched]:
+        self._fetcher.will_look()
+        if self._group is None:
+            return await self._fetcher.fetch(wait_ms)
+        return await self._group.fetch(wait_ms)
+
+    async def _reconnect(self, within_s: float) -> None:
+        now = asyncio.get_running_loop().time()
+        self._away_since = now if self._away_since is None else self._away_since
+        try:
+            await self._link.connection_within(within_s)
+        except BrokerUnreachable:
+            if now - self._away_since > UNREACHABLE_FOR_S:
+                raise
+
+    # Partitions and offsets.
+
+    @property
+    def assigned(self) -> frozenset[LogId]:
+        """The partitions that are read now."""
+        return self._group.assigned if self._group is not None else frozenset(self._fetcher.positions)
+
+    async def commit(self, offsets: Mapping[LogId, int] | None = None) -> None:
+        """Remember that everything below these offsets is done; without offsets, everything delivered so far."""
+        self._check_open()
+        if self._group is None:
+            raise InvalidRequest("there is nothing to commit without a group", hint="give the consumer a group")
+        await self._group.commit(offsets)
+
+    async def offsets_at(self, partitions: Iterable[LogId], at: Start | int) -> dict[LogId, int]:
+        """The earliest or latest offset of each, or the first whose record is not older than a time in ns."""
+        return await self._fetcher.offsets_at(partitions, at)
+
+    def position(self, partition: LogId) -> int:
+        """The offset that comes next; of a partition that is read, once it was polled."""
+        ready = self._inbox.first_ready(partition)
+        if ready is not None:
+            return ready
+        if partition not in self._fetcher.positions:
+            raise InvalidRequest(f"{partition} is not read by this consumer, or not yet")
+        return self._fetcher.positions[partition]
+
+    def seek(self, partition: LogId, offset: int) -> None:
+        """Go on reading there."""
+        self._fetcher.seek(partition, offset)
+        self._inbox.drop((partition,))
+
+    def pause(self, *partitions: LogId) -> None:
+        """Read nothing from these until `resume`; they stay assigned."""
+        for log in partitions:
+            ready = self._inbox.first_ready(log)
+            if ready is not None:
+                self.seek(log, ready)
+        self._fetcher.pause(partitions)
+
+    def resume(self, *partitions: LogId) -> None:
+        self._fetcher.resume(partitions)

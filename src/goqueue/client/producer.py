@@ -1,0 +1,368 @@
+"""Publish records: gathered into batches in the background, written once however often they have to be sent."""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from types import TracebackType
+from typing import Literal, Self
+
+import msgspec
+
+from goqueue import codec
+from goqueue.client.batch import Batch, Delivery, Sent
+from goqueue.client.lane import Lane, LaneSettings
+from goqueue.client.link import DEFAULT_BOOTSTRAP, Link
+from goqueue.client.partitioner import PartitionerName, TopicPartitioner
+from goqueue.client.room import Room
+from goqueue.client.settings import checked_settings
+from goqueue.codec.compression import CompressionName, compressor
+from goqueue.errors import (
+    BufferFull,
+    ClientClosed,
+    GoQueueError,
+    InvalidRequest,
+    RecordTooLarge,
+    UnknownPartition,
+    UnknownTopic,
+)
+from goqueue.model.record import Record
+from goqueue.model.record_id import ID_HEADER, encoded_ids, with_id
+from goqueue.model.topic import Topic
+from goqueue.wire.native.frames import Opcode
+from goqueue.wire.native.messages import DurabilityName, Metadata, MetadataReply
+
+__all__ = ["Producer", "ProducerSettings"]
+
+RECORD_OVERHEAD = 34
+MANY_RECORDS = 1000
+MANY_BYTES = 4 * 1024 * 1024
+NORMAL_PRIORITY = 2
+FAILURES_KEPT = 100
+"""Failed batches that `flush` looks through for one that nobody was told of."""
+
+
+class ProducerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A batch leaves when it has `batch_records` or `batch_bytes`, or is `linger_ms` old, whichever is first."""
+
+    batch_records: int = 100
+    batch_bytes: int = 64 * 1024
+    linger_ms: float = 5
+    buffer_records: int = 10_000
+    when_full: Literal["block", "error"] = "block"
+    acks: Literal["none", "leader", "all"] = "all"
+    durability: DurabilityName | None = None
+    compression: CompressionName | None = None
+    idempotent: bool = True
+    partitioner: PartitionerName = "murmur3"
+    delivery_timeout_ms: int = 120_000
+
+    def __post_init__(self) -> None:
+        for name in ("batch_records", "batch_bytes", "buffer_records", "delivery_timeout_ms"):
+            if getattr(self, name) < 1:
+                raise InvalidRequest(f"{name} = {getattr(self, name)}", hint=f"{name} is at least 1")
+        if self.linger_ms < 0:
+            raise InvalidRequest(f"linger_ms = {self.linger_ms}", hint="linger_ms is 0 (send at once) or more")
+
+
+class Producer:
+    """Use as an async context manager; leaving it sends what is still in the buffer.
+
+    async with Producer() as producer:
+        delivery = await producer.send("orders", b"hello", key=b"customer-1")
+        print((await delivery).offset)
+    """
+
+    def __init__(self, bootstrap: str = DEFAULT_BOOTSTRAP, **settings: object) -> None:
+        self._settings = checked_settings(settings, ProducerSettings)
+        self._link = Link(bootstrap)
+        self._lane_settings = LaneSettings(
+            self._settings.durability, self._settings.idempotent, wants_replies=self._settings.acks != "none"
+        )
+        self._compress = compressor(self._settings.compression)
+        self._topics: dict[str, TopicPartitioner] = {}
+        self._open: dict[tuple[str, int], Batch] = {}
+        self._lanes: dict[tuple[str, int], Lane] = {}
+        self._room = Room(self._settings.buffer_records)
+        self._unfinished: set[Batch] = set()
+        self._failures: deque[tuple[Batch, GoQueueError]] = deque(maxlen=FAILURES_KEPT)
+        self._is_closed = False
+
+    # Sending.
+
+    async def send(
+        self,
+        topic: str,
+        value: bytes | None,
+        *,
+        key: bytes | None = None,
+        headers: Sequence[tuple[str, bytes]] = (),
+        partition: int | None = None,
+        priority: int = NORMAL_PRIORITY,
+        id: str | None = None,
+    ) -> Delivery:
+        """Put a record into the buffer, waiting only while it is full. Await the delivery: then it is written.
+
+        While the topic remembers a record of the same `id`, this one is not written: the delivery says where that is.
+        """
+        partitioner = self._topics.get(topic) or await self._load_topic(topic)
+        record = self._made(partitioner.topic, Record(value, key, tuple(headers), priority), id)
+        if self._room.is_full():
+            await self._wait_for_room(1)
+        return self._add(partitioner, partition, record, id)
+
+    def _made(self, topic: Topic, record: Record, record_id: str | None) -> Record:
+        """The record as it is sent. It is refused by itself: in a batch it would take its neighbours along."""
+        if self._compress is not None:
+            record = self._packed(record)
+        is_plain = not record.headers and record.priority == NORMAL_PRIORITY and _is_plain(record, topic)
+        if record_id is not None:
+            record = with_id(record, record_id)
+        if not is_plain:
+            _check(record, topic)
+        return record
+
+    def _add(
+        self, partitioner: TopicPartitioner, partition: int | None, record: Record, record_id: str | None
+    ) -> Delivery:
+        if self._is_closed:
+            raise ClientClosed("this producer is closed")
+        place = (partitioner.topic.name, partitioner.pick(record.key, partition))
+        batch = self._open.get(place)
+        if batch is None:
+            batch = self._begin_batch(place)
+        batch.add(record, record_id)
+        batch.size += RECORD_OVERHEAD + len(record.value or b"") + len(record.key or b"")
+        self._room.taken += 1
+        number = len(batch.records)
+        if number >= self._settings.batch_records or batch.size >= self._settings.batch_bytes:
+            self._close_batch(place, batch)
+        return Delivery(batch, number - 1)
+
+    def _packed(self, record: Record) -> Record:
+        """Compressed, if that makes it smaller. What is too large before would be too large for every reader."""
+        if len(record.value or b"") > codec.MAX_VALUE:
+            raise RecordTooLarge(f"a value of {len(record.value or b'')} bytes, the limit is {codec.MAX_VALUE}")
+        assert self._compress is not None
+        return self._compress(record)
+
+    async def send_many(
+        self,
+        topic: str,
+        values: Sequence[bytes | None],
+        *,
+        keys: Sequence[bytes | None] | None = None,
+        partition: int | None = None,
+        priority: int = NORMAL_PRIORITY,
+        ids: Sequence[str | None] | None = None,
+    ) -> list[Sent]:
+        """Publish a list and wait until all of it is written; the places come in the order of the values.
+
+        It leaves in batches of its own, at once. When one of them fails, the others are written all the same.
+        """
+        for name, given in (("keys", keys), ("ids", ids)):
+            if given is not None and len(given) != len(values):
+                raise InvalidRequest(
+                    f"{len(given)} {name} for {len(values)} values", hint=f"give as many {name} as values, or none"
+                )
+        headers = None if ids is None else [() if one is None else ((ID_HEADER, one),) for one in encoded_ids(ids)]
+        partitioner = self._topics.get(topic) or await self._load_topic(topic)
+        deliveries: list[tuple[Batch, Sequence[int]]] = []
+        for number, places in self._split(partitioner, values, keys, partition):
+            for some in _stretches(places, values):
+                records = [
+                    Record(
+                        values[place],
+                        keys[place] if keys is not None else None,
+                        headers[place] if headers is not None else (),
+                        priority,
+                    )
+                    for place in some
+                ]
+                if self._compress is not None:
+                    records = [self._packed(record) for record in records]
+                await self._room.until_fits(len(some))
+                batch = self._new_batch((topic, number))
+                batch.records = records
+                batch.ids = None if ids is None else [ids[place] for place in some]
+                self._send_at_once(batch, len(some))
+                deliveries.append((batch, some))
+        sent: list[Sent | None] = [None] * len(values)
+        for batch, some in deliveries:
+            batch.error_was_seen = True
+            base, timestamp_ns, duplicate, offsets, _ = await asyncio.shield(batch.done)
+            for index, place in enumerate(some):
+                if offsets is not None:
+                    sent[place] = batch.sent(index)
+                    continue
+                offset = base + index if base >= 0 else -1
+                sent[place] = Sent(topic, batch.partition, offset, timestamp_ns, duplicate)
+        return [one for one in sent if one is not None]
+
+    @staticmethod
+    def _split(
+        partitioner: TopicPartitioner,
+        values: Sequence[bytes | None],
+        keys: Sequence[bytes | None] | None,
+        partition: int | None,
+    ) -> Iterable[tuple[int, Sequence[int]]]:
+        """Positions in the list by partition; without keys a whole stretch goes to one partition."""
+        if partition is not None:
+            return [(partitioner.pick(None, partition), range(len(values)))]
+        if keys is None:
+            stretches = range(0, len(values), MANY_RECORDS)
+            return [(partitioner.move_on(), range(s, min(s + MANY_RECORDS, len(values)))) for s in stretches]
+        places: dict[int, list[int]] = {}
+        for place, key in enumerate(keys):
+            places.setdefault(partitioner.pick(key, None), []).append(place)
+        return places.items()
+
+    async def send_batch(self, topic: str, partition: int, records: bytes, count: int) -> Delivery:
+        """Send records that are encoded already (`goqueue.codec.encode`); the delivery is that of the first."""
+        partitioner = self._topics.get(topic) or await self._load_topic(topic)
+        await self._wait_for_room(count)
+        batch = self._new_batch((topic, partitioner.pick(None, partition)), encoded=records, count=count)
+        self._send_at_once(batch, count)
+        return Delivery(batch, 0)
+
+    async def flush(self) -> None:
+        """Send everything now and wait until it is written; raises the first failure that nobody was told of yet."""
+        for place, batch in list(self._open.items()):
+            self._close_batch(place, batch)
+        if self._unfinished:
+            await asyncio.wait([batch.done for batch in self._unfinished])
+        failures = [error for batch, error in self._failures if not batch.error_was_seen]
+        self._failures.clear()
+        if failures:
+            raise failures[0]
+
+    # Batches.
+
+    def _begin_batch(self, place: tuple[str, int]) -> Batch:
+        batch = self._open[place] = self._new_batch(place)
+        loop = asyncio.get_running_loop()
+        if self._settings.linger_ms:
+            loop.call_later(self._settings.linger_ms / 1000, self._lingered, place, batch)
+        else:
+            loop.call_soon(self._lingered, place, batch)
+        return batch
+
+    def _lingered(self, place: tuple[str, int], batch: Batch) -> None:
+        if self._open.get(place) is batch:
+            self._close_batch(place, batch)
+
+    def _close_batch(self, place: tuple[str, int], batch: Batch) -> None:
+        del self._open[place]
+        if batch.topic in self._topics:
+            self._topics[batch.topic].batch_left(batch.partition)
+        self._hand_over(place, batch)
+
+    def _send_at_once(self, batch: Batch, count: int) -> None:
+        """Behind what was sent to the same partition before."""
+        if self._is_closed:
+            raise ClientClosed("this producer is closed")
+        place = (batch.topic, batch.partition)
+        if (earlier := self._open.get(place)) is not None:
+            self._close_batch(place, earlier)
+        self._room.take(count)
+        self._hand_over(place, batch)
+
+    def _hand_over(self, place: tuple[str, int], batch: Batch) -> None:
+        self._unfinished.add(batch)
+        try:
+            batch.seal()
+        except GoQueueError as error:
+            batch.fail(error)
+            self._finished(batch, error)
+            return
+        lane = self._lanes.get(place)
+        if lane is None:
+            lane = self._lanes[place] = Lane(*place, self._link, self._lane_settings, self._finished)
+        lane.add(batch)
+
+    def _new_batch(self, place: tuple[str, int], *, encoded: bytes | None = None, count: int = 0) -> Batch:
+        deadline = asyncio.get_running_loop().time() + self._settings.delivery_timeout_ms / 1000
+        return Batch(*place, deadline, encoded=encoded, count=count)
+
+    def _finished(self, batch: Batch, error: GoQueueError | None) -> None:
+        if error is not None:
+            self._failures.append((batch, error))
+            if isinstance(error, UnknownTopic | UnknownPartition):
+                # What is known of the topic is old: the next record asks anew.
+                self._topics.pop(batch.topic, None)
+        self._unfinished.discard(batch)
+        self._room.give_back(batch.count)
+
+    async def _wait_for_room(self, wanted: int) -> None:
+        if not self._room.is_full(wanted):
+            return
+        if self._settings.when_full == "error":
+            raise BufferFull(f"{self._room.taken} records are in the producer's buffer")
+        await self._room.until_fits(wanted)
+
+    # Topics and life cycle.
+
+    async def _load_topic(self, topic: str) -> TopicPartitioner:
+        if self._is_closed:
+            raise ClientClosed("this producer is closed")
+        within_s = self._settings.delivery_timeout_ms / 1000
+        reply = await self._link.ask_within(within_s, Opcode.METADATA, Metadata((topic,)), MetadataReply)
+        # Another task may have asked at the same time; its turns are ours too.
+        return self._topics.setdefault(topic, TopicPartitioner(reply.topics[0], self._settings.partitioner))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close(flush=kind is None)
+
+    async def close(self, *, flush: bool = True) -> None:
+        """Send what is in the buffer, unless told not to, and let go of the connection."""
+        if self._is_closed:
+            return
+        try:
+            if flush:
+                await self.flush()
+        finally:
+            self._is_closed = True
+            left, self._open = self._open, {}
+            for batch in left.values():
+                error = ClientClosed("the producer was closed before the record was sent")
+                batch.count = len(batch.records)
+                batch.fail(error)
+                self._finished(batch, error)
+            for lane in self._lanes.values():
+                await lane.close()
+            await self._link.close()
+
+
+def _is_plain(record: Record, topic: Topic) -> bool:
+    """Whether there is nothing about key and value that could be refused."""
+    key, value = record.key, record.value
+    if value.__class__ is not bytes or len(value) > topic.config.max_value_bytes:
+        return False
+    return key is None or (key.__class__ is bytes and len(key) <= codec.MAX_KEY)
+
+
+def _check(record: Record, topic: Topic) -> None:
+    """Raises what is wrong with it."""
+    codec.encode((record,))
+    most, size = topic.config.max_value_bytes, len(record.value or b"")
+    if size > most:
+        raise RecordTooLarge(f"a value of {size} bytes, the limit of {topic.name} is {most}")
+
+
+def _stretches(places: Sequence[int], values: Sequence[bytes | None]) -> Iterator[Sequence[int]]:
+    """Positions for one batch each: not too many, and not too much unless a single value is."""
+    for start in range(0, len(places), MANY_RECORDS):
+        yield from _halved(places[start : start + MANY_RECORDS], values)
+
+
+def _halved(places: Sequence[int], values: Sequence[bytes | None]) -> Iterator[Sequence[int]]:
+    if len(places) == 1 or sum(len(values[place] or b"") for place in places) <= MANY_BYTES:
+        yield places
+        return
+    middle = len(places) // 2
+    yield from _halved(places[:middle], values)
+    yield from _halved(places[middle:], values)

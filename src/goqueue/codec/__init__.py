@@ -1,0 +1,64 @@
+"""Records as bytes: the compiled codec where it could be built, its plain Python twin elsewhere."""
+
+from typing import TYPE_CHECKING, Literal
+
+from goqueue.codec.results import Column, Columns, IndexEntries, Scan, Stamped, Stop
+
+if TYPE_CHECKING:
+    from goqueue.codec.record_py import (
+        FIND_BUDGET,
+        HEADER_SIZE,
+        MAX_HEADERS,
+        MAX_KEY,
+        MAX_VALUE,
+        columns,
+        crc32c,
+        decode,
+        encode,
+        find_next,
+        index_entries,
+        latest_by_key,
+        retain_latest,
+        scan,
+        seek,
+        seek_time,
+        stamp,
+    )
+
+    ACTIVE: Literal["compiled", "python"] = "python"
+else:
+    try:
+        from goqueue.codec.record import *  # noqa: F403
+
+        ACTIVE = "compiled"
+    except ImportError:
+        from goqueue.codec.record_py import *  # noqa: F403
+
+        ACTIVE = "python"
+
+__all__ = [
+    "ACTIVE",
+    "FIND_BUDGET",
+    "HEADER_SIZE",
+    "MAX_HEADERS",
+    "MAX_KEY",
+    "MAX_VALUE",
+    "Column",
+    "Columns",
+    "IndexEntries",
+    "Scan",
+    "Stamped",
+    "Stop",
+    "columns",
+    "crc32c",
+    "decode",
+    "encode",
+    "find_next",
+    "index_entries",
+    "latest_by_key",
+    "retain_latest",
+    "scan",
+    "seek",
+    "seek_time",
+    "stamp",
+]

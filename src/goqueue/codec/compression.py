@@ -1,0 +1,77 @@
+"""Compressed values, made by producers and undone by consumers.
+
+A compressed value is one byte for the method (1 zstd, 2 lz4), the length of the original as u32, and the compressed
+bytes. The record's COMPRESSED flag says that it is one. Values that would not get smaller are left as they are.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+import lz4.block
+import msgspec
+import zstandard
+
+from goqueue.codec.faults import MAX_VALUE
+from goqueue.errors import CorruptBatch
+from goqueue.model.record import Flag, Record
+
+__all__ = ["CompressionName", "compressor", "decompress"]
+
+CompressionName = Literal["zstd", "lz4"]
+
+HEAD_SIZE = 5
+WORTH_TRYING = 64
+ZSTD, LZ4 = 1, 2
+
+
+def compressor(name: CompressionName | None) -> Callable[[Record], Record] | None:
+    """What compresses the value of a record, or None when values are sent as they are."""
+    if name is None:
+        return None
+    pack: Callable[[bytes], bytes] = _pack_lz4
+    method = LZ4
+    if name == "zstd":
+        pack, method = zstandard.ZstdCompressor(write_content_size=True).compress, ZSTD
+
+    def compress(record: Record) -> Record:
+        value = record.value
+        if value is None or len(value) < WORTH_TRYING:
+            return record
+        packed = bytes((method,)) + len(value).to_bytes(4, "big") + pack(value)
+        if len(packed) >= len(value):
+            return record
+        return msgspec.structs.replace(record, value=packed, flags=record.flags | Flag.COMPRESSED)
+
+    return compress
+
+
+def _pack_lz4(value: bytes) -> bytes:
+    packed: bytes = lz4.block.compress(value, store_size=False)
+    return packed
+
+
+def decompress(value: bytes) -> bytes:
+    """The original value; the length it states is the most that is ever allocated."""
+    if len(value) < HEAD_SIZE:
+        raise CorruptBatch("a compressed value is shorter than its head")
+    method, length = value[0], int.from_bytes(value[1:HEAD_SIZE], "big")
+    if length > MAX_VALUE:
+        raise CorruptBatch(f"a compressed value claims {length} bytes, the limit is {MAX_VALUE}")
+    try:
+        original = _unpack(method, value[HEAD_SIZE:], length)
+    except (zstandard.ZstdError, lz4.block.LZ4BlockError, ValueError) as error:
+        raise CorruptBatch(f"a compressed value cannot be read: {error}") from None
+    if len(original) != length:
+        raise CorruptBatch(f"a compressed value holds {len(original)} bytes, not the {length} it claims")
+    return original
+
+
+def _unpack(method: int, packed: bytes, length: int) -> bytes:
+    if method == ZSTD:
+        # The size in the frame is the sender's word too: read no more than was announced, whatever it says.
+        with zstandard.ZstdDecompressor().stream_reader(packed) as reader:
+            return reader.read(length + 1)
+    if method == LZ4:
+        unpacked: bytes = lz4.block.decompress(packed, uncompressed_size=length)
+        return unpacked
+    raise ValueError(f"unknown method {method}")

@@ -1,0 +1,28 @@
+"""The record codec in plain Python: the same functions, results and errors as the compiled `goqueue.codec.record`."""
+
+from goqueue.codec.faults import HEADER_SIZE, MAX_HEADERS, MAX_KEY, MAX_VALUE
+from goqueue.codec.twin.batch import decode, encode, stamp
+from goqueue.codec.twin.columns import columns
+from goqueue.codec.twin.compact import latest_by_key, retain_latest
+from goqueue.codec.twin.header import crc32c
+from goqueue.codec.twin.walk import FIND_BUDGET, find_next, index_entries, scan, seek, seek_time
+
+__all__ = [
+    "FIND_BUDGET",
+    "HEADER_SIZE",
+    "MAX_HEADERS",
+    "MAX_KEY",
+    "MAX_VALUE",
+    "columns",
+    "crc32c",
+    "decode",
+    "encode",
+    "find_next",
+    "index_entries",
+    "latest_by_key",
+    "retain_latest",
+    "scan",
+    "seek",
+    "seek_time",
+    "stamp",
+]

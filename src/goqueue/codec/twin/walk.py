@@ -1,0 +1,128 @@
+"""Walking through stored bytes: verifying them, finding a place in them, indexing them."""
+
+import struct
+from collections.abc import Iterator
+from typing import Final
+
+from goqueue.codec.faults import HEADER_SIZE, Fault, check_index_arguments, check_start
+from goqueue.codec.results import IndexEntries, Scan, Stop
+from goqueue.codec.twin.header import HEADER, Buffer, Fields, fault_of, readable, stored_fault, value
+
+__all__ = ["FIND_BUDGET", "find_next", "index_entries", "scan", "seek", "seek_time"]
+
+FIND_BUDGET: Final = 1 << 30
+_ENTRY: Final = struct.Struct(">qI")
+_ENTRY_CRC: Final = struct.Struct(">I")
+
+
+def scan(buf: Buffer, start: int = 0, limit_offset: int | None = None) -> Scan:
+    """Verifies stored records from `start` on, up to the first one that is not intact or is at `limit_offset`."""
+    data = readable(buf)
+    size = len(data)
+    check_start(start, size)
+    position = start
+    count = 0
+    first = last = max_timestamp = -1
+    stop: Stop = "end"
+    while position < size:
+        if size - position < HEADER_SIZE:
+            stop = "torn"
+            break
+        fields = HEADER.unpack_from(data, position)
+        end = position + HEADER_SIZE + fields[8] + fields[9] + fields[10]
+        fault = stored_fault(data, position, fields, end)
+        offset = fields[4]
+        if fault or offset <= last:
+            stop = "torn" if fault == Fault.SHORT_BODY else "damaged"
+            break
+        if limit_offset is not None and offset >= limit_offset:
+            stop = "limit"
+            break
+        if not count:
+            first = offset
+        last = offset
+        max_timestamp = max(max_timestamp, fields[5])
+        count += 1
+        position = end
+    return Scan(count, position, first, last, max_timestamp, stop)
+
+
+def find_next(buf: Buffer, start: int, min_offset: int, max_offset: int) -> int:
+    """The position of the next intact record with an offset in min_offset..max_offset, or -1.
+
+    Bytes made to look like headers could ask for a CRC over the rest of the buffer at every step, so at most
+    FIND_BUDGET bytes are summed in all: a candidate longer than what is left of that is passed over.
+    """
+    data = readable(buf)
+    size = len(data)
+    check_start(start, size)
+    budget = FIND_BUDGET
+    position = data.find(b"GQ", start)
+    while position >= 0 and size - position >= HEADER_SIZE:
+        fields = HEADER.unpack_from(data, position)
+        end = position + HEADER_SIZE + fields[8] + fields[9] + fields[10]
+        cost = end - position - 8
+        if min_offset <= fields[4] <= max_offset and end <= size and cost <= budget and not fault_of(fields):
+            if value(data[position + 8 : end]) == fields[3]:
+                return position
+            budget -= cost
+        position = data.find(b"GQ", position + 1)
+    return -1
+
+
+def _walk(data: bytes, start: int) -> Iterator[tuple[int, Fields, int]]:
+    """Position, fields and end of each record from `start` on, by value only, up to the first that is not one."""
+    check_start(start, len(data))
+    position = start
+    while len(data) - position >= HEADER_SIZE:
+        fields = HEADER.unpack_from(data, position)
+        end = position + HEADER_SIZE + fields[8] + fields[9] + fields[10]
+        if end > len(data) or fault_of(fields):
+            return
+        yield position, fields, end
+        position = end
+
+
+def seek(buf: Buffer, offset: int, start: int = 0) -> tuple[int, int]:
+    """Position and offset of the first record at or after `offset`; (where the walk ended, -1) if there is none."""
+    end = start
+    for position, fields, after in _walk(readable(buf), start):
+        if fields[4] >= offset:
+            return position, fields[4]
+        end = after
+    return end, -1
+
+
+def seek_time(buf: Buffer, timestamp_ns: int, start: int = 0) -> tuple[int, int]:
+    """Position and offset of the first record stamped at or after `timestamp_ns`, as `seek`."""
+    end = start
+    for position, fields, after in _walk(readable(buf), start):
+        if fields[5] >= timestamp_ns:
+            return position, fields[4]
+        end = after
+    return end, -1
+
+
+def index_entries(buf: Buffer, file_position: int, next_at: int, interval: int, max_timestamp_ns: int) -> IndexEntries:
+    """Index entries for the records in `buf`, which is at `file_position` of its file, about one per `interval` bytes.
+
+    A time entry holds the highest timestamp *before* its record: a search for a time may then start at the last
+    entry below it and misses nothing, whatever order the timestamps are in.
+    """
+    data = readable(buf)
+    check_index_arguments(file_position, next_at, interval, max_timestamp_ns, len(data))
+    offsets = bytearray()
+    times = bytearray()
+    for position, fields, _ in _walk(data, 0):
+        at = file_position + position
+        if at >= next_at:
+            offsets += _entry(fields[4], at)
+            times += _entry(max_timestamp_ns, at)
+            next_at = at + interval
+        max_timestamp_ns = max(max_timestamp_ns, fields[5])
+    return IndexEntries(bytes(offsets), bytes(times), next_at, max_timestamp_ns)
+
+
+def _entry(number: int, position: int) -> bytes:
+    head = _ENTRY.pack(number, position)
+    return head + _ENTRY_CRC.pack(value(head))

@@ -1,0 +1,1 @@
+"""Pure state machines: they decide, and know no clock, disk or network."""

@@ -1,0 +1,1 @@
+"""What a group answers to a request, as events."""

@@ -1,0 +1,70 @@
+"""All consumer groups of the broker."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from goqueue.core.groups.events import GroupEvent
+from goqueue.core.groups.group import Group
+from goqueue.core.groups.state.lifecycle import GroupState
+from goqueue.core.groups.state.snapshot import GroupSnapshot
+from goqueue.errors import UnknownGroup
+from goqueue.model.ids import InstantNs
+
+__all__ = ["GroupChange", "Groups"]
+
+
+class GroupChange(msgspec.Struct, frozen=True):
+    """The events of one command on one group: what is written down as one entry."""
+
+    group: str
+    events: tuple[GroupEvent, ...]
+
+
+class Groups:
+    """Groups by name. A group is there from its first event to its deletion; nothing else creates one."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, Group] = {}
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(self._groups.values())
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._groups
+
+    def group(self, name: str) -> Group:
+        try:
+            return self._groups[name]
+        except KeyError:
+            raise UnknownGroup(f"there is no group {name}") from None
+
+    def group_or_new(self, name: str) -> Group:
+        """To decide a first join or commit on: a new one is kept only when an event of it is applied."""
+        return self._groups.get(name) or Group(name)
+
+    def apply(self, change: GroupChange) -> Group:
+        """The group as it is after the change."""
+        group = self._groups.setdefault(change.group, Group(change.group))
+        for event in change.events:
+            group.apply(event)
+        if group.state is GroupState.DEAD:
+            del self._groups[change.group]
+        return group
+
+    def start_sessions(self, *, now: InstantNs) -> None:
+        """After a restart, when everything is restored and applied."""
+        for group in self._groups.values():
+            group.start_sessions(now=now)
+
+    def snapshot(self) -> tuple[GroupSnapshot, ...]:
+        return tuple(group.snapshot() for group in self._groups.values())
+
+    def restore(self, snapshots: Iterable[GroupSnapshot]) -> None:
+        self._groups = {}
+        for snapshot in snapshots:
+            group = self._groups[snapshot.name] = Group(snapshot.name)
+            group.restore(snapshot)

@@ -1,0 +1,151 @@
+"""The members of a group: what each asked for, what it was told last, and who stands in whose place."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+import msgspec
+
+from goqueue.core.groups.assignment.assignors import Assignor
+from goqueue.core.groups.assignment.pattern import topic_pattern
+from goqueue.errors import InvalidRequest, MemberFenced, UnknownMember
+
+__all__ = ["DEFAULT_SESSION_MS", "MOST_MEMBERS", "Member", "MemberProfile", "Protocol", "Roster", "check_profile"]
+
+DEFAULT_SESSION_MS = 30_000
+SHORTEST_SESSION_MS = 100
+LONGEST_SESSION_MS = 1_800_000
+MOST_MEMBERS = 10_000
+MOST_TOPICS = 1_000
+LONGEST_NAME = 249
+
+
+class Protocol(StrEnum):
+    """How partitions pass from one member to another."""
+
+    COOPERATIVE = "cooperative"
+    """One by one: only what moves is given up, everything else is read on."""
+    EAGER = "eager"
+    """All at once: everybody stops, and goes on when everybody is back."""
+
+
+class MemberProfile(msgspec.Struct, frozen=True):
+    """What a member asked for when it joined; `topics` in order, each once."""
+
+    member_id: str
+    client_id: str
+    topics: tuple[str, ...]
+    pattern: str | None
+    protocol: Protocol
+    assignor: Assignor
+    session_ms: int
+    instance_id: str | None
+
+    @property
+    def subscription(self) -> tuple[object, ...]:
+        """The part of it that decides who reads what."""
+        return self.topics, self.pattern, self.protocol, self.assignor
+
+
+def check_profile(profile: MemberProfile) -> None:
+    for what, text in (("member id", profile.member_id), ("client id", profile.client_id)):
+        if not 0 < len(text) <= LONGEST_NAME:
+            raise InvalidRequest(f"a {what} of {len(text)} characters", hint=f"use 1 to {LONGEST_NAME}")
+    if profile.instance_id is not None and not 0 < len(profile.instance_id) <= LONGEST_NAME:
+        raise InvalidRequest("an instance id that is empty or too long", hint=f"use 1 to {LONGEST_NAME} characters")
+    if not profile.topics and profile.pattern is None:
+        raise InvalidRequest("a member without topics", hint="name at least one topic, or give a pattern")
+    if len(profile.topics) > MOST_TOPICS:
+        raise InvalidRequest(f"{len(profile.topics)} topics", hint=f"name at most {MOST_TOPICS}, or give a pattern")
+    if not SHORTEST_SESSION_MS <= profile.session_ms <= LONGEST_SESSION_MS:
+        allowed = f"from {SHORTEST_SESSION_MS} to {LONGEST_SESSION_MS} ms"
+        raise InvalidRequest(f"a session of {profile.session_ms} ms", hint=f"use one {allowed}")
+    if profile.pattern is not None:
+        topic_pattern(profile.pattern)
+
+
+class Member(msgspec.Struct):
+    """`epoch` is the generation the member was told last, `previous_epoch` the one before: an answer may get lost."""
+
+    profile: MemberProfile
+    epoch: int = 0
+    previous_epoch: int = 0
+    replaced_id: str | None = None
+    """Whose place a restarted static member took. Only the last one: the point is to stop a twin that still runs."""
+
+    def told(self, generation: int) -> None:
+        self.previous_epoch = self.epoch or generation
+        self.epoch = generation
+
+
+class Roster:
+    """Members by id, the oldest first."""
+
+    def __init__(self, members: tuple[Member, ...] = ()) -> None:
+        self._members = {member.profile.member_id: member for member in members}
+        self._by_instance = {m.profile.instance_id: id for id, m in self._members.items() if m.profile.instance_id}
+        self._replaced = {m.replaced_id: id for id, m in self._members.items() if m.replaced_id}
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __iter__(self) -> Iterator[Member]:
+        return iter(self._members.values())
+
+    def __contains__(self, member_id: str) -> bool:
+        return member_id in self._members
+
+    def find(self, member_id: str) -> Member | None:
+        return self._members.get(member_id)
+
+    def member(self, member_id: str) -> Member:
+        member = self._members.get(member_id)
+        if member is None:
+            self.check_not_replaced(member_id)
+            raise UnknownMember(f"{member_id} is not a member of the group")
+        return member
+
+    def check_not_replaced(self, member_id: str) -> None:
+        if member_id in self._replaced:
+            raise MemberFenced(
+                f"{self._replaced[member_id]} took the place of {member_id}",
+                hint="two processes use one instance id: stop this one, or give it an id of its own",
+            )
+
+    def instance(self, instance_id: str | None) -> Member | None:
+        """The static member of that instance."""
+        member_id = self._by_instance.get(instance_id) if instance_id else None
+        return self._members[member_id] if member_id else None
+
+    def profiles(self) -> dict[str, MemberProfile]:
+        return {id: member.profile for id, member in self._members.items()}
+
+    def put(self, profile: MemberProfile) -> None:
+        """A new member, or a known one that asks for something else."""
+        known = self._members.get(profile.member_id)
+        if known is not None:
+            known.profile = profile
+            return
+        self._members[profile.member_id] = Member(profile)
+        if profile.instance_id:
+            self._by_instance[profile.instance_id] = profile.member_id
+
+    def replace(self, old_id: str, profile: MemberProfile) -> None:
+        """In the same place of the order, so that the order, and with it the assignment, stays."""
+        before = self._members[old_id].replaced_id
+        if before:
+            del self._replaced[before]
+        newcomer = Member(profile, replaced_id=old_id)
+        self._members = {
+            (profile.member_id if id == old_id else id): (newcomer if id == old_id else member)
+            for id, member in self._members.items()
+        }
+        self._replaced[old_id] = profile.member_id
+        assert profile.instance_id
+        self._by_instance[profile.instance_id] = profile.member_id
+
+    def remove(self, member_id: str) -> None:
+        member = self._members.pop(member_id)
+        if member.profile.instance_id:
+            del self._by_instance[member.profile.instance_id]
+        if member.replaced_id:
+            del self._replaced[member.replaced_id]

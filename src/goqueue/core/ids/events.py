@@ -1,0 +1,60 @@
+"""What can happen to the ids of records, and where a record of some id is."""
+
+from typing import NamedTuple
+
+import msgspec
+
+__all__ = ["DIGEST_BYTES", "NO_ID", "IdEvent", "IdsForgotten", "IdsWritten", "KnownIds", "Place"]
+
+DIGEST_BYTES = 16
+NO_ID = bytes(DIGEST_BYTES)
+"""Stands for a record without an id among others that have one."""
+
+
+class Place(NamedTuple):
+    """Where the first record of an id is, and since when."""
+
+    partition: int
+    offset: int
+    timestamp_ns: int
+
+
+class IdsWritten(msgspec.Struct, frozen=True, array_like=True, tag="written"):
+    """Records with ids are in the log: their digests, one after the other, in the order of the offsets.
+
+    Events are numbered in the order of the journal. A topic's ids lie in a space of their own; a topic made again
+    under the name of a deleted one gets another.
+    """
+
+    number: int
+    space: int
+    topic: str
+    partition: int
+    base_offset: int
+    timestamp_ns: int
+    digests: bytes
+
+    def place(self, digest: bytes) -> Place:
+        at = self.digests.find(digest)
+        while at % DIGEST_BYTES:
+            at = self.digests.find(digest, at + 1)
+        return Place(self.partition, self.base_offset + at // DIGEST_BYTES, self.timestamp_ns)
+
+
+class IdsForgotten(msgspec.Struct, frozen=True, array_like=True, tag="forgotten"):
+    """The topic is gone, and its ids with it."""
+
+    topic: str
+
+
+IdEvent = IdsWritten | IdsForgotten
+
+
+class KnownIds(msgspec.Struct, frozen=True):
+    """Everything there is to remember here; ids up to the event `indexed` are in the index."""
+
+    last_number: int
+    last_space: int
+    indexed: int
+    spaces: dict[str, int]
+    recent: tuple[IdsWritten, ...]

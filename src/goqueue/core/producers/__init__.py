@@ -1,0 +1,1 @@
+"""Who publishes, and what each has sent."""

@@ -1,0 +1,65 @@
+"""Who may publish as which producer: ids are given out once, and the newest epoch of an id fences the older ones."""
+
+from collections import OrderedDict
+
+import msgspec
+
+from goqueue.errors import ProducerFenced, UnknownProducer
+
+__all__ = ["IdentityGiven", "KnownIdentities", "ProducerIdentities"]
+
+EPOCHS_REMEMBERED = 100_000
+"""Ids with an epoch above 0; the one bumped longest ago is forgotten, its partitions still know its last epoch."""
+
+
+class IdentityGiven(msgspec.Struct, frozen=True, array_like=True):
+    """From now on the producer has this epoch."""
+
+    producer_id: int
+    epoch: int
+
+
+class KnownIdentities(msgspec.Struct, frozen=True):
+    """Everything there is to remember."""
+
+    next_id: int
+    epochs: tuple[IdentityGiven, ...]
+
+
+class ProducerIdentities:
+    """Deciding returns an event and changes nothing; `apply` is the only writer."""
+
+    def __init__(self) -> None:
+        self._next_id = 1
+        self._epochs: OrderedDict[int, int] = OrderedDict()
+
+    def next(self) -> IdentityGiven:
+        return IdentityGiven(self._next_id, 0)
+
+    def bump(self, producer_id: int, epoch: int) -> IdentityGiven:
+        """The next epoch for a producer that comes back and knows the epoch it had."""
+        self.check(producer_id, epoch)
+        return IdentityGiven(producer_id, epoch + 1)
+
+    def check(self, producer_id: int, epoch: int) -> None:
+        """Refuse an identity that was never given out or has been taken over."""
+        if not 0 < producer_id < self._next_id:
+            raise UnknownProducer(f"there is no producer {producer_id}")
+        current = self._epochs.get(producer_id, 0)
+        if epoch < current:
+            raise ProducerFenced(f"producer {producer_id} has epoch {current} now, not {epoch}")
+
+    def apply(self, event: IdentityGiven) -> None:
+        self._next_id = max(self._next_id, event.producer_id + 1)
+        if event.epoch:
+            self._epochs[event.producer_id] = event.epoch
+            self._epochs.move_to_end(event.producer_id)
+            if len(self._epochs) > EPOCHS_REMEMBERED:
+                self._epochs.popitem(last=False)
+
+    def snapshot(self) -> KnownIdentities:
+        return KnownIdentities(self._next_id, tuple(IdentityGiven(*known) for known in self._epochs.items()))
+
+    def restore(self, known: KnownIdentities) -> None:
+        self._next_id = known.next_id
+        self._epochs = OrderedDict((one.producer_id, one.epoch) for one in known.epochs)

@@ -1,0 +1,113 @@
+"""Idempotent producers of one partition: a batch sent again is recognised and answered as the first time.
+
+A producer numbers its records in each partition. The last five batches of each producer are remembered, as many
+as a client may have under way; an older repeat, or a gap, is refused. Producers that have been silent longest are
+forgotten when there are too many, and after a week.
+"""
+
+from collections import OrderedDict, deque
+from typing import NamedTuple
+
+import msgspec
+
+from goqueue.core.producers.originals import count_originals
+from goqueue.errors import OutOfOrderSequence, ProducerFenced
+from goqueue.model.ids import InstantNs
+
+__all__ = ["BatchWritten", "ProducerWindow"]
+
+BATCHES_REMEMBERED = 5
+PRODUCERS_REMEMBERED = 20_000
+FORGET_AFTER_NS = 7 * 24 * 3600 * 1_000_000_000
+
+
+class BatchWritten(msgspec.Struct, frozen=True, array_like=True):
+    """A producer's batch is in the log, except for records that were there before and have their originals noted.
+
+    Sequence and count are about the records as they were sent.
+    """
+
+    producer_id: int
+    epoch: int
+    sequence: int
+    count: int
+    base_offset: int
+    timestamp_ns: int
+    originals: bytes = b""
+
+    @property
+    def next_offset(self) -> int:
+        """Behind the records that were written, which may be none."""
+        return self.base_offset + self.count - count_originals(self.originals)
+
+
+class _Producer(NamedTuple):
+    """What a partition knows of one producer; there is always at least one batch."""
+
+    epoch: int
+    batches: deque[BatchWritten]
+
+
+class ProducerWindow:
+    """`check` decides, `apply` remembers."""
+
+    def __init__(self) -> None:
+        self._producers: OrderedDict[int, _Producer] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._producers)
+
+    def check(self, producer_id: int, epoch: int, sequence: int) -> BatchWritten | None:
+        """The batch as it was written before, or None when it is the next one; anything else is an error."""
+        known = self._producers.get(producer_id)
+        if known is None or epoch > known.epoch:
+            # Of a producer that was forgotten, or comes from another partition, any number is the first.
+            return None
+        if epoch < known.epoch:
+            raise ProducerFenced(f"producer {producer_id} has a newer epoch, {known.epoch}, than {epoch}")
+        for batch in known.batches:
+            if batch.sequence == sequence:
+                return batch
+        expected = known.batches[-1].sequence + known.batches[-1].count
+        if sequence != expected:
+            raise OutOfOrderSequence(f"producer {producer_id} sent record {sequence}, expected was {expected}")
+        return None
+
+    def apply(self, batch: BatchWritten) -> None:
+        known = self._producers.get(batch.producer_id)
+        if known is None or batch.epoch > known.epoch:
+            known = _Producer(batch.epoch, deque(maxlen=BATCHES_REMEMBERED))
+            self._producers[batch.producer_id] = known
+        known.batches.append(batch)
+        self._producers.move_to_end(batch.producer_id)
+        while len(self._producers) > PRODUCERS_REMEMBERED:
+            self._producers.popitem(last=False)
+
+    def undo(self, batch: BatchWritten) -> None:
+        """The batch did not reach the log after all: sent again, it must not pass for a repeat.
+
+        Those that came behind it fall with it, as they would be out of order now.
+        """
+        known = self._producers.get(batch.producer_id)
+        if known is None or batch not in known.batches:
+            return
+        while known.batches.pop() != batch:
+            pass
+        if not known.batches:
+            del self._producers[batch.producer_id]
+
+    def forget_silent(self, now: InstantNs) -> None:
+        """Producers not heard of for a week; the oldest come first."""
+        while self._producers:
+            producer_id, known = next(iter(self._producers.items()))
+            if known.batches[-1].timestamp_ns + FORGET_AFTER_NS > now:
+                return
+            del self._producers[producer_id]
+
+    def snapshot(self) -> tuple[BatchWritten, ...]:
+        return tuple(batch for known in self._producers.values() for batch in known.batches)
+
+    def restore(self, batches: tuple[BatchWritten, ...]) -> None:
+        self._producers.clear()
+        for batch in batches:
+            self.apply(batch)

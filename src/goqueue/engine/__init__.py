@@ -1,0 +1,1 @@
+"""Use cases: what the broker does, over ports that adapters fill."""

@@ -1,0 +1,199 @@
+"""Read records one by one, for people and scripts: pages of one partition, or of a whole topic in order of time.
+
+A page is bounded in records, in bytes (of the values as they were before compression) and in what is read to fill
+it. Everything here runs in a reader thread.
+"""
+
+import asyncio
+import heapq
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from goqueue import codec
+from goqueue.codec.compression import decompress
+from goqueue.engine.broker import Broker
+from goqueue.engine.partition import Partition
+from goqueue.errors import CorruptBatch
+from goqueue.model.record import Flag, Record
+from goqueue.model.topic import TopicName
+
+__all__ = ["Found", "PartitionPage", "Place", "Selection", "TopicPage", "as_given", "browse", "read_page"]
+
+PAGE_BYTES = 4 * 1024 * 1024
+READ_BYTES = 256 * 1024
+LEAST_READ_BYTES = 4096
+READ_AHEAD_BYTES = 4 * 1024 * 1024
+"""What all partitions of a topic together are read at a time, so that a topic of many does not fill memory."""
+MOST_SCANNED = 50_000
+MOST_SCANNED_BYTES = 64 * 1024 * 1024
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A record as its producer gave it; when its value cannot be decompressed, as it lies there, and why."""
+
+    partition: int
+    record: Record
+    fault: str | None = None
+
+
+class PartitionPage(msgspec.Struct, frozen=True):
+    """Consecutive records, and where to go on."""
+
+    found: list[Found]
+    next_offset: int
+
+
+class Place(NamedTuple):
+    """A record's place in the order of a topic: by time, then by partition and offset."""
+
+    timestamp_ns: int
+    partition: int
+    offset: int
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """Which records of a topic are wanted; None means all."""
+
+    partition: int | None = None
+    offset: int = 0
+    from_ns: int | None = None
+    to_ns: int | None = None
+    key: bytes | None = None
+    priority: int | None = None
+
+    def takes(self, record: Record) -> bool:
+        return (self.key is None or record.key == self.key) and (
+            self.priority is None or record.priority == self.priority
+        )
+
+
+class TopicPage(msgspec.Struct, frozen=True):
+    """Records in order, and the last place that was looked at, or None when that was the end."""
+
+    found: list[Found]
+    last: Place | None
+
+
+async def read_page(broker: Broker, name: TopicName, number: int, offset: int | None, limit: int) -> PartitionPage:
+    """Every record from an offset on (from the earliest, if None) in order, but no control records."""
+    partition = broker.partition(name, number)
+    if offset is not None:
+        partition.check_offset(offset)
+    return await asyncio.get_running_loop().run_in_executor(broker.readers, _read_page, partition, offset, limit)
+
+
+async def browse(
+    broker: Broker, name: TopicName, selection: Selection, limit: int, after: Place | None = None
+) -> TopicPage:
+    """The selected records of a topic in order of time, from the place after the given one on."""
+    if selection.partition is None:
+        partitions: Iterable[Partition] = broker.partitions(name)
+    else:
+        partitions = (broker.partition(name, selection.partition),)
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(broker.readers, _browse, tuple(partitions), selection, limit, after)
+
+
+def _read_page(partition: Partition, offset: int | None, limit: int) -> PartitionPage:
+    start = partition.log.start_offset if offset is None else offset
+    end = partition.high_watermark
+    page = _Page(limit)
+    for record in _records(partition, start, end, READ_BYTES):
+        if not page.add(partition.id.partition, record):
+            return PartitionPage(page.found, record.offset)
+        if page.is_full:
+            return PartitionPage(page.found, record.offset + 1)
+    return PartitionPage(page.found, max(start, end))
+
+
+def _browse(partitions: tuple[Partition, ...], selection: Selection, limit: int, after: Place | None) -> TopicPage:
+    read_bytes = min(READ_BYTES, max(LEAST_READ_BYTES, READ_AHEAD_BYTES // len(partitions)))
+    page = _Page(limit)
+    last, scanned_bytes = after, 0
+    lines = (_in_order(partition, selection, after, read_bytes) for partition in partitions)
+    in_order = heapq.merge(*lines, key=lambda item: item[0])
+    for scanned, (place, record) in enumerate(in_order, 1):
+        if selection.takes(record) and not page.add(place.partition, record):
+            return TopicPage(page.found, last)
+        last = place
+        scanned_bytes += len(record.value or b"")
+        if page.is_full or scanned >= MOST_SCANNED or scanned_bytes >= MOST_SCANNED_BYTES:
+            return TopicPage(page.found, last)
+    return TopicPage(page.found, None)
+
+
+def _in_order(
+    partition: Partition, selection: Selection, after: Place | None, read_bytes: int
+) -> Iterator[tuple[Place, Record]]:
+    """The records of one partition, each with its place; the times of places never go back, whatever records say."""
+    number, end = partition.id.partition, partition.high_watermark
+    start = max(selection.offset, partition.log.start_offset)
+    if selection.from_ns is not None:
+        start = max(start, _offset_at(partition, selection.from_ns, end))
+    if after is not None:
+        start = max(start, _resume(partition, after, end))
+    if selection.to_ns is not None:
+        end = min(end, _offset_at(partition, selection.to_ns, end))
+    newest = after.timestamp_ns if after is not None else 0
+    for record in _records(partition, start, end, read_bytes):
+        newest = max(newest, record.timestamp_ns)
+        yield Place(newest, number, record.offset), record
+
+
+def _resume(partition: Partition, after: Place, end: int) -> int:
+    """The first offset of the partition whose place comes after the given one."""
+    number = partition.id.partition
+    if number == after.partition:
+        return after.offset + 1
+    return _offset_at(partition, after.timestamp_ns + (number < after.partition), end)
+
+
+def _offset_at(partition: Partition, timestamp_ns: int, end: int) -> int:
+    found = partition.log.offset_at(timestamp_ns, end)
+    return end if found is None else found
+
+
+def _records(partition: Partition, start: int, end: int, read_bytes: int) -> Iterator[Record]:
+    while start < end:
+        chunk = partition.log.read(start, read_bytes, end)
+        for record in codec.decode(chunk.records):
+            if not record.flags & Flag.CONTROL:
+                yield record
+        if not chunk.records:
+            break
+        start = chunk.next_offset
+
+
+class _Page:
+    """Takes records until it is full; the first one always fits."""
+
+    def __init__(self, limit: int) -> None:
+        self.found: list[Found] = []
+        self._limit = limit
+        self._bytes = 0
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.found) >= self._limit or self._bytes >= PAGE_BYTES
+
+    def add(self, partition: int, record: Record) -> bool:
+        found = as_given(partition, record)
+        size = len(found.record.value or b"") + len(record.key or b"") + sum(len(value) for _, value in record.headers)
+        if self.found and self._bytes + size > PAGE_BYTES:
+            return False
+        self.found.append(found)
+        self._bytes += size
+        return True
+
+
+def as_given(partition: int, record: Record) -> Found:
+    if not record.flags & Flag.COMPRESSED:
+        return Found(partition, record)
+    try:
+        value = decompress(record.value or b"")
+    except CorruptBatch as error:
+        return Found(partition, record, error.message)
+    plain = msgspec.structs.replace(record, value=value, flags=record.flags & ~Flag.COMPRESSED)
+    return Found(partition, plain)

@@ -1,0 +1,122 @@
+"""Read records from several partitions, waiting for some to arrive when there are none."""
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from goqueue.engine.broker import Broker
+from goqueue.engine.partition import Partition
+from goqueue.errors import GoQueueError, InvalidRequest
+from goqueue.model.log import Chunk
+from goqueue.model.topic import TopicName
+
+__all__ = ["LONGEST_WAIT_MS", "FetchFrom", "Fetched", "fetch", "offset_at"]
+
+LONGEST_WAIT_MS = 60_000
+MOST_BYTES = 16 * 1024 * 1024
+READ_BYTES = 256 * 1024
+"""Read at a time: large enough for speed, small enough that a thread is not long with one reader."""
+
+
+class FetchFrom(msgspec.Struct, frozen=True):
+    """Where to read in one partition."""
+
+    topic: TopicName
+    partition: int
+    offset: int
+
+
+class Fetched(msgspec.Struct, frozen=True):
+    """What one partition gave: chunks of whole records, or why nothing."""
+
+    chunks: tuple[Chunk, ...] = ()
+    next_offset: int = 0
+    high_watermark: int = 0
+    start_offset: int = 0
+    refusal: GoQueueError | None = None
+
+    @property
+    def size(self) -> int:
+        return sum(len(chunk.records) for chunk in self.chunks)
+
+
+async def fetch(broker: Broker, parts: Sequence[FetchFrom], *, max_bytes: int, wait_ms: int) -> list[Fetched]:
+    """One answer for each part. Returns as soon as one has records or an error, or after `wait_ms` without any."""
+    if not 0 <= wait_ms <= LONGEST_WAIT_MS:
+        raise InvalidRequest(f"a wait of {wait_ms} ms", hint=f"wait at most {LONGEST_WAIT_MS} ms")
+    budget = min(max(max_bytes, 1), MOST_BYTES)
+    found = [_find(broker, part) for part in parts]
+    if wait_ms and not any(_has_news(part, partition) for part, partition in zip(parts, found, strict=True)):
+        await _wait_for_news(parts, found, wait_ms)
+    answers = [Fetched()] * len(parts)
+    # Each time another part comes first, so that a busy partition does not take all of the budget for ever.
+    first = next(broker.fetch_turns) % max(1, len(parts))
+    for number in (*range(first, len(parts)), *range(first)):
+        answers[number] = await _read(broker, parts[number], found[number], budget)
+        budget -= answers[number].size
+    return answers
+
+
+def _find(broker: Broker, part: FetchFrom) -> Partition | GoQueueError:
+    try:
+        partition = broker.partition(part.topic, part.partition)
+        partition.check_offset(part.offset)
+    except GoQueueError as refusal:
+        return refusal
+    return partition
+
+
+def _has_news(part: FetchFrom, found: Partition | GoQueueError) -> bool:
+    return isinstance(found, GoQueueError) or part.offset < found.high_watermark
+
+
+async def _wait_for_news(parts: Sequence[FetchFrom], found: Sequence[Partition | GoQueueError], wait_ms: int) -> None:
+    news = asyncio.Event()
+    partitions = {partition for partition in found if isinstance(partition, Partition)}
+    for partition in partitions:
+        partition.watch(news.set)
+    try:
+        async with asyncio.timeout(wait_ms / 1000):
+            while not any(_has_news(part, partition) for part, partition in zip(parts, found, strict=True)):
+                news.clear()
+                await news.wait()
+    except TimeoutError:
+        pass
+    finally:
+        for partition in partitions:
+            partition.unwatch(news.set)
+
+
+async def _read(broker: Broker, part: FetchFrom, found: Partition | GoQueueError, budget: int) -> Fetched:
+    if isinstance(found, GoQueueError):
+        return Fetched(refusal=found)
+    chunks: list[Chunk] = []
+    offset, size = part.offset, 0
+    try:
+        while size < budget and offset < found.high_watermark:
+            wanted = min(READ_BYTES, budget - size)
+            chunk = await asyncio.get_running_loop().run_in_executor(broker.readers, found.read, offset, wanted)
+            offset = chunk.next_offset
+            if not chunk.records:
+                break
+            size += len(chunk.records)
+            chunks.append(chunk)
+    except GoQueueError as refusal:
+        if not chunks:
+            return Fetched(refusal=refusal)
+    return Fetched(tuple(chunks), offset, found.high_watermark, found.log.start_offset)
+
+
+async def offset_at(broker: Broker, name: TopicName, number: int, at: str | int) -> int:
+    """The earliest or latest offset, or the first whose record is not older than a time (the end if none is)."""
+    partition = broker.partition(name, number)
+    if at == "earliest":
+        return partition.log.start_offset
+    if at == "latest":
+        return partition.high_watermark
+    assert isinstance(at, int)
+    limit = partition.high_watermark
+    loop = asyncio.get_running_loop()
+    found = await loop.run_in_executor(broker.readers, partition.log.offset_at, at, limit)
+    return limit if found is None else found

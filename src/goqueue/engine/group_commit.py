@@ -1,0 +1,211 @@
+"""Group commit: entries from all tasks are written together, and one sync serves everyone who waits for it.
+
+Small groups are written right on the event loop, as a hand-over to a thread costs more than the write; large ones
+go to the writer thread, so that a stalling page cache does not stall the loop. Syncs have a thread of their own:
+the next group is written while the last one is being synced.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import NamedTuple, TypeVar
+
+from goqueue.engine.ports import Entry, Storage
+from goqueue.errors import GoQueueError, StorageBusy
+from goqueue.model.ids import Lsn
+
+__all__ = ["Done", "GroupCommit"]
+
+INLINE_BYTES = 128 * 1024
+GROUP_BYTES = 8 * 1024 * 1024
+PENDING_BYTES = 64 * 1024 * 1024
+
+Done = Callable[[GoQueueError | None], None]
+Result = TypeVar("Result")
+
+
+def _nothing() -> None:
+    """For entries that change no state in memory."""
+
+
+def _settle(reply: asyncio.Future[None], refusal: GoQueueError | None) -> None:
+    if reply.done():
+        return
+    if refusal is None:
+        reply.set_result(None)
+    else:
+        reply.set_exception(refusal)
+
+
+class _Waiting(NamedTuple):
+    entry: Entry
+    size: int
+    durable: bool
+    written: Callable[[], None]
+    done: Done
+
+
+class GroupCommit:
+    """The owner of storage: every write and everything that must not run beside a write goes through here."""
+
+    def __init__(self, storage: Storage, writer: Executor, syncer: Executor) -> None:
+        self._storage = storage
+        self._loop = asyncio.get_running_loop()
+        self._writer = writer
+        self._syncer = syncer
+        self._pending: deque[_Waiting] = deque()
+        self._pending_bytes = 0
+        self._between: deque[Callable[[], None]] = deque()
+        self._unsynced: list[_Waiting] = []
+        self._scheduled = False
+        self._writing = False
+        self._syncing = False
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._synced_lsn = 0
+
+    def submit(
+        self, entry: Entry, size: int, done: Done, *, durable: bool, written: Callable[[], None] = _nothing
+    ) -> None:
+        """Write the entry with the next group; `done` is called once it is written, or synced if it is to be durable.
+
+        `written` is called as soon as it is in the journal, the moment for its events to be applied: a checkpoint
+        between writes then sees exactly the state that the journal up to there describes.
+        """
+        if self._pending_bytes + size > PENDING_BYTES and self._pending:
+            raise StorageBusy(f"{self._pending_bytes} bytes are waiting to be written")
+        self._pending.append(_Waiting(entry, size, durable, written, done))
+        self._pending_bytes += size
+        self._schedule()
+
+    async def write(
+        self, entry: Entry, size: int = 0, *, durable: bool = True, written: Callable[[], None] = _nothing
+    ) -> None:
+        """Submit and wait; cancelling the caller does not take back the write."""
+        reply: asyncio.Future[None] = self._loop.create_future()
+        self.submit(entry, size, lambda refusal: _settle(reply, refusal), durable=durable, written=written)
+        await reply
+
+    async def between_writes(self, action: Callable[[], Result]) -> Result:
+        """Run an action when everything submitted so far is written and nothing is being written."""
+        reply: asyncio.Future[Result] = self._loop.create_future()
+
+        def run() -> None:
+            try:
+                result = action()
+            except Exception as error:
+                if not reply.done():
+                    reply.set_exception(error)
+            else:
+                if not reply.done():
+                    reply.set_result(result)
+
+        self._between.append(run)
+        self._schedule()
+        return await reply
+
+    def when_durable(self, done: Done) -> None:
+        """Call `done` once everything that is written by now is durable."""
+        if self._storage.written_lsn <= self._synced_lsn:
+            self._loop.call_soon(done, None)
+            return
+        self._unsynced.append(_Waiting((), 0, True, _nothing, done))
+        if not self._syncing:
+            self._start_sync()
+
+    async def durable(self) -> None:
+        """As `when_durable`, for those who wait."""
+        reply: asyncio.Future[None] = self._loop.create_future()
+        self.when_durable(lambda refusal: _settle(reply, refusal))
+        await reply
+
+    def sync_in_background(self) -> None:
+        """Start a sync for what was written without anybody waiting for it to be durable."""
+        if not self._syncing and self._storage.written_lsn > self._synced_lsn:
+            self._start_sync()
+
+    async def drain(self) -> None:
+        """Wait until everything submitted is written and synced."""
+        while self._pending or self._writing or self._syncing or self._unsynced:
+            self._idle.clear()
+            await self._idle.wait()
+
+    # Writing.
+
+    def _schedule(self) -> None:
+        if not self._scheduled and not self._writing:
+            self._scheduled = True
+            self._loop.call_soon(self._write_next)
+
+    def _write_next(self) -> None:
+        self._scheduled = False
+        if self._writing:
+            return
+        group, size = self._take_group()
+        if not group:
+            self._nothing_pending()
+        elif size <= INLINE_BYTES or self._between:
+            self._written(group, self._storage.write([waiting.entry for waiting in group]))
+        else:
+            self._writing = True
+            future = self._loop.run_in_executor(self._writer, self._storage.write, [waiting.entry for waiting in group])
+            future.add_done_callback(lambda done: self._written_by_thread(group, done))
+
+    def _take_group(self) -> tuple[list[_Waiting], int]:
+        group: list[_Waiting] = []
+        size = 0
+        while self._pending and (not group or size + self._pending[0].size <= GROUP_BYTES):
+            waiting = self._pending.popleft()
+            group.append(waiting)
+            size += waiting.size
+        self._pending_bytes -= size
+        return group, size
+
+    def _written_by_thread(self, group: list[_Waiting], done: asyncio.Future[list[GoQueueError | None]]) -> None:
+        self._writing = False
+        self._written(group, done.result())
+
+    def _written(self, group: list[_Waiting], outcomes: list[GoQueueError | None]) -> None:
+        for waiting, refusal in zip(group, outcomes, strict=True):
+            if refusal is None:
+                waiting.written()
+            if waiting.durable and refusal is None:
+                self._unsynced.append(waiting)
+            else:
+                waiting.done(refusal)
+        if self._unsynced and not self._syncing:
+            self._start_sync()
+        if self._pending:
+            self._schedule()
+        else:
+            self._nothing_pending()
+
+    def _nothing_pending(self) -> None:
+        while self._between and not self._pending:
+            self._between.popleft()()
+        if not self._syncing and not self._pending:
+            self._idle.set()
+
+    # Syncing.
+
+    def _start_sync(self) -> None:
+        self._syncing = True
+        waiting, self._unsynced = self._unsynced, []
+        future = self._loop.run_in_executor(self._syncer, self._storage.sync)
+        future.add_done_callback(lambda done: self._synced(waiting, done))
+
+    def _synced(self, waiting: list[_Waiting], done: asyncio.Future[Lsn]) -> None:
+        self._syncing = False
+        error = done.exception()
+        refusal = error if isinstance(error, GoQueueError) else None
+        if error is not None and refusal is None:
+            raise error
+        if error is None:
+            self._synced_lsn = done.result()
+        for one in waiting:
+            one.done(refusal)
+        if self._unsynced:
+            self._start_sync()
+        elif not self._pending and not self._writing:
+            self._idle.set()

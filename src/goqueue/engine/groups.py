@@ -1,0 +1,258 @@
+"""Consumer groups at work: members join, say they are alive, commit, leave; operators look and intervene.
+
+A decision is applied to memory and handed to the journal in the same step, and answered when it is durable. What
+changes nothing is answered at once, so a heartbeat in a quiet group costs no write.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import msgspec
+
+from goqueue.core.groups.assignment.assignors import Assignor
+from goqueue.core.groups.decisions.committing import OffsetAndMetadata
+from goqueue.core.groups.events import GroupEvent
+from goqueue.core.groups.group import Group
+from goqueue.core.groups.registry import GroupChange
+from goqueue.core.groups.state.members import DEFAULT_SESSION_MS, Protocol
+from goqueue.core.groups.views import Assignment, GroupView
+from goqueue.engine.broker import GROUPS, Broker
+from goqueue.engine.fetch import offset_at
+from goqueue.errors import InvalidRequest, OffsetOutOfRange
+from goqueue.model.ids import InstantNs
+from goqueue.model.log import LogId
+from goqueue.model.topic import TopicName, topic_name
+
+__all__ = [
+    "HEARTBEAT_MS",
+    "JoinRequest",
+    "Lag",
+    "OffsetChange",
+    "OffsetReset",
+    "commit_offsets",
+    "confirm_revoked",
+    "delete_group",
+    "expire_members",
+    "group_name",
+    "heartbeat",
+    "join_group",
+    "lag_of",
+    "leave_group",
+    "pause_group",
+    "refresh_groups",
+    "reset_offsets",
+]
+
+HEARTBEAT_MS = 3000
+MOST_GROUPS = 100_000
+_CLIENT_ID_LENGTH = 200
+
+
+class JoinRequest(msgspec.Struct, frozen=True):
+    """What a member wants; `member_id` when it comes back."""
+
+    client_id: str
+    topics: Sequence[str] = ()
+    pattern: str | None = None
+    protocol: Protocol = Protocol.COOPERATIVE
+    assignor: Assignor | None = None
+    session_ms: int = DEFAULT_SESSION_MS
+    instance_id: str | None = None
+    member_id: str | None = None
+
+
+class Lag(msgspec.Struct, frozen=True):
+    """How far a group is behind in one partition; `committed` is None when it never committed there."""
+
+    partition: LogId
+    committed: int | None
+    end: int
+    lag: int
+    member_id: str | None
+
+
+class OffsetReset(msgspec.Struct, frozen=True):
+    """Where a group is to go on: `earliest`, `latest`, a number, or the first record not older than a time."""
+
+    to: str | int
+    is_time: bool = False
+    topics: Sequence[str] | None = None
+    dry_run: bool = False
+
+
+class OffsetChange(msgspec.Struct, frozen=True):
+    partition: LogId
+    before: int | None
+    after: int
+
+
+# What members ask.
+
+
+async def join_group(broker: Broker, name: str, request: JoinRequest) -> Assignment:
+    """Become a member, or come back as one."""
+    if name not in broker.groups and len(broker.groups) >= MOST_GROUPS:
+        raise InvalidRequest(f"there are {MOST_GROUPS} groups already", hint="delete groups that are no longer used")
+    client_id = request.client_id or "client"
+    if len(client_id) > _CLIENT_ID_LENGTH:
+        raise InvalidRequest(f"a client id of {len(client_id)} characters", hint=f"use at most {_CLIENT_ID_LENGTH}")
+    member_id = request.member_id or f"{client_id}-{broker.entropy.token_bytes(8).hex()}"
+    for topic in request.topics:
+        topic_name(topic)
+    await _change(
+        broker,
+        name,
+        lambda group, now: group.join(
+            member_id,
+            client_id,
+            topics=request.topics,
+            pattern=request.pattern,
+            protocol=request.protocol,
+            assignor=request.assignor,
+            session_ms=request.session_ms,
+            instance_id=request.instance_id,
+            available=_available(broker),
+            now=now,
+        ),
+        is_new=True,
+    )
+    return broker.groups.group(name).assignment(member_id)
+
+
+async def heartbeat(
+    broker: Broker, name: str, member_id: str, generation: int, owned: Collection[LogId] | None
+) -> Assignment:
+    """A sign of life; the answer says what to read from now on."""
+    await _change(broker, name, lambda group, now: group.heartbeat(member_id, generation, owned=owned, now=now))
+    return broker.groups.group(name).assignment(member_id)
+
+
+async def confirm_revoked(
+    broker: Broker, name: str, member_id: str, generation: int, partitions: Collection[LogId]
+) -> Assignment:
+    """The member has stopped reading these partitions."""
+    await _change(broker, name, lambda group, now: group.confirm_revoked(member_id, generation, partitions, now=now))
+    return broker.groups.group(name).assignment(member_id)
+
+
+async def leave_group(broker: Broker, name: str, member_id: str) -> None:
+    await _change(broker, name, lambda group, now: group.leave(member_id, now=now))
+
+
+async def commit_offsets(
+    broker: Broker,
+    name: str,
+    offsets: Mapping[LogId, OffsetAndMetadata],
+    member_id: str | None,
+    generation: int | None,
+) -> None:
+    """Remember where the group goes on; refused for partitions and offsets that do not exist."""
+    for log, wanted in offsets.items():
+        partition = broker.partition(TopicName(log.topic), log.partition)
+        if not 0 <= wanted.offset <= partition.high_watermark:
+            raise OffsetOutOfRange(f"offset {wanted.offset} is outside 0 to {partition.high_watermark} of {log}")
+    await _change(
+        broker,
+        name,
+        lambda group, now: group.commit(offsets, member_id=member_id, generation=generation, now=now),
+        is_new=member_id is None,
+    )
+
+
+# What operators ask.
+
+
+async def reset_offsets(broker: Broker, name: str, reset: OffsetReset) -> list[OffsetChange]:
+    """Set where the group goes on; with `dry_run` only tell what would change."""
+    group = broker.groups.group_or_new(name)
+    topics = reset.topics if reset.topics is not None else sorted({log.topic for log in group.offsets})
+    wanted: dict[LogId, OffsetAndMetadata] = {}
+    for topic in topics:
+        for partition in broker.partitions(TopicName(topic)):
+            wanted[partition.id] = OffsetAndMetadata(await _target(broker, partition.id, reset))
+    changes = [
+        OffsetChange(log, group.offsets[log].offset if log in group.offsets else None, to.offset)
+        for log, to in wanted.items()
+    ]
+    if reset.dry_run:
+        group.reset(wanted, now=broker.clock.now_ns())
+    else:
+        await _change(broker, name, lambda found, now: found.reset(wanted, now=now), is_new=True)
+    return changes
+
+
+async def _target(broker: Broker, log: LogId, reset: OffsetReset) -> int:
+    name = TopicName(log.topic)
+    partition = broker.partition(name, log.partition)
+    if isinstance(reset.to, str) or reset.is_time:
+        return await offset_at(broker, name, log.partition, reset.to)
+    return min(max(reset.to, partition.log.start_offset), partition.high_watermark)
+
+
+async def pause_group(broker: Broker, name: str, *, paused: bool) -> None:
+    await _change(broker, name, lambda group, now: group.pause(now=now) if paused else group.resume(now=now))
+
+
+async def delete_group(broker: Broker, name: str) -> None:
+    await _change(broker, name, lambda group, now: group.delete(now=now))
+
+
+def lag_of(broker: Broker, view: GroupView, group: Group) -> list[Lag]:
+    """Every partition the group reads or has committed."""
+    partitions = {LogId(topic, number) for topic, count in view.topics.items() for number in range(count)}
+    return [
+        _lag(broker, group, log) for log in sorted(partitions | group.offsets.keys()) if log.topic in _available(broker)
+    ]
+
+
+def _lag(broker: Broker, group: Group, log: LogId) -> Lag:
+    partition = broker.partition(TopicName(log.topic), log.partition)
+    committed = group.offsets[log].offset if log in group.offsets else None
+    start = committed if committed is not None else partition.log.start_offset
+    end = partition.high_watermark
+    return Lag(log, committed, end, max(0, end - max(start, partition.log.start_offset)), group.owners.get(log))
+
+
+# What time and topics bring.
+
+
+async def expire_members(broker: Broker) -> None:
+    """Remove members that have been silent for too long."""
+    now = broker.clock.now_ns()
+    due = [group.name for group in broker.groups if (deadline := group.next_deadline()) is not None and deadline <= now]
+    for name in due:
+        await _change(broker, name, lambda group, at: group.expire(now=at))
+
+
+async def refresh_groups(broker: Broker) -> None:
+    """Topics came or went: groups that read them are assigned anew."""
+    available = _available(broker)
+    for name in [group.name for group in broker.groups]:
+        await _change(broker, name, lambda group, now: group.refresh(available, now=now))
+
+
+def _available(broker: Broker) -> dict[str, int]:
+    return {topic.name: topic.partitions for topic in broker.catalog}
+
+
+async def _change(
+    broker: Broker,
+    name: str,
+    decide: Callable[[Group, InstantNs], list[GroupEvent]],
+    *,
+    is_new: bool = False,
+) -> None:
+    """Decide, apply, and wait until it is durable."""
+    group = broker.groups.group_or_new(group_name(name)) if is_new else broker.groups.group(name)
+    events = decide(group, broker.clock.now_ns())
+    if events:
+        change = GroupChange(name, tuple(events))
+        broker.groups.apply(change)
+        await broker.commit.write((broker.streams.event(GROUPS, change),))
+
+
+def group_name(name: str) -> str:
+    """Check a name at the edge, by the rule for topics."""
+    try:
+        return topic_name(name)
+    except InvalidRequest as error:
+        raise InvalidRequest(f"{name[:60]!r} is not a group name", hint=error.hint) from None

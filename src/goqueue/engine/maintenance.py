@@ -1,0 +1,158 @@
+"""What the broker does by itself: background syncs, checkpoints, retention, compaction, watching the disk.
+
+Each job is a step that can be called alone; `run` calls them when they are due.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+import msgspec
+
+from goqueue.core.partition.retention import NS_PER_MS, expired_segments
+from goqueue.engine.broker import Broker
+from goqueue.engine.groups import expire_members
+from goqueue.engine.id_upkeep import IdUpkeep
+from goqueue.engine.partition import Partition
+from goqueue.engine.ports import CompactionPolicy, DropSegments, SlowWork
+from goqueue.errors import GoQueueError
+from goqueue.model.topic import Cleanup, TopicConfig
+
+__all__ = ["Maintenance", "MaintenanceObserver", "MaintenanceSettings"]
+
+
+class MaintenanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How often, and how much may gather in between."""
+
+    tick_ms: int = 1000
+    """Between background syncs and looks at the disk: what `memory` durability may lose when the power fails."""
+    retention_every_ms: int = 30_000
+    compaction_every_ms: int = 60_000
+    ids_every_ms: int = 250
+    """Between looks at how many ids have gathered, and at some of the older ones."""
+    checkpoint_bytes: int = 256 * 1024 * 1024
+    """Journal that may gather before a checkpoint; recovery has to read no more than about this."""
+
+
+class MaintenanceObserver(Protocol):
+    """Is told what was done, and what was not."""
+
+    def disk_full(self, used_share: float) -> None: ...
+    def disk_has_room(self, used_share: float) -> None: ...
+    def job_failed(self, job: str, failure: GoQueueError) -> None: ...
+    def segments_dropped(self, log: str, segments: int, size: int) -> None: ...
+    def id_index_damaged(self, reason: str) -> None: ...
+    def id_index_rebuilt(self, ids: int) -> None: ...
+
+
+class Maintenance:
+    """Runs beside the use cases, on the same loop; slow parts run in threads. A job that fails is tried again later."""
+
+    def __init__(self, broker: Broker, observer: MaintenanceObserver, settings: MaintenanceSettings) -> None:
+        self._broker = broker
+        self._observer = observer
+        self._settings = settings
+        self._checkpoint_turn = asyncio.Lock()
+        self._compaction_turn = asyncio.Lock()
+        self._ids = IdUpkeep(broker)
+
+    async def run(self) -> None:
+        """Until cancelled. Each job has its own rhythm, so that a long compaction holds up nothing else."""
+        settings = self._settings
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._repeat("pulse", settings.tick_ms, self.pulse))
+            group.create_task(self._repeat("checkpoint", settings.tick_ms, self.checkpoint_if_due))
+            group.create_task(self._repeat("retention", settings.retention_every_ms, self.apply_retention))
+            group.create_task(self._repeat("compaction", settings.compaction_every_ms, self.compact_all))
+            group.create_task(self._repeat("ids", settings.ids_every_ms, self.tend_ids))
+
+    async def _repeat(self, name: str, every_ms: int, job: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            await self._broker.clock.sleep_ms(every_ms)
+            try:
+                await job()
+            except GoQueueError as failure:
+                self._observer.job_failed(name, failure)
+
+    async def pulse(self) -> None:
+        """What must not wait: silent members, the disk, the sync that `memory` durability promises."""
+        self.watch_disk()
+        self._broker.commit.sync_in_background()
+        await expire_members(self._broker)
+
+    async def checkpoint_if_due(self) -> None:
+        if self._broker.storage.journal_bytes >= self._settings.checkpoint_bytes:
+            await self.checkpoint()
+
+    def watch_disk(self) -> None:
+        guard = self._broker.guard
+        if guard.update(1.0 - self._broker.storage.free_share()):
+            report = self._observer.disk_full if guard.is_full else self._observer.disk_has_room
+            report(guard.used_share)
+
+    async def checkpoint(self) -> None:
+        """Make logs and state durable on their own, so that the journal so far is no longer needed."""
+        async with self._checkpoint_turn:
+            await self._checkpoint()
+
+    async def _checkpoint(self) -> None:
+        broker = self._broker
+
+        def begin() -> tuple[SlowWork, dict[str, int]]:
+            snapshots, noted = broker.streams.begin_snapshots()
+            return broker.storage.begin_checkpoint(snapshots), noted
+
+        def finish() -> None:
+            broker.storage.finish_checkpoint(work)
+            broker.streams.finish_snapshots(noted)
+
+        work, noted = await broker.commit.between_writes(begin)
+        await self._in_background(work.run)
+        await broker.commit.between_writes(finish)
+
+    async def apply_retention(self) -> None:
+        for partition, config in self._partitions():
+            if config.cleanup is Cleanup.COMPACT:
+                continue
+            segments = partition.log.segments
+            expired = expired_segments(
+                segments,
+                retention_ms=config.retention_ms,
+                retention_bytes=config.retention_bytes,
+                now=self._broker.clock.now_ns(),
+            )
+            if expired:
+                size = sum(segment.size for segment in segments[: len(expired)])
+                await self._broker.commit.write((DropSegments(partition.id, expired),))
+                self._observer.segments_dropped(str(partition.id), len(expired), size)
+
+    async def compact_all(self) -> None:
+        for partition, config in self._partitions():
+            if config.cleanup is not Cleanup.DELETE:
+                await self.compact(partition, config)
+
+    async def compact(self, partition: Partition, config: TopicConfig) -> None:
+        """Compact the sealed segments of one partition. One at a time: two would write the same files."""
+        broker = self._broker
+        async with self._compaction_turn:
+            horizon = broker.clock.now_ns() - config.delete_retention_ms * NS_PER_MS
+            policy = CompactionPolicy(partition.high_watermark, horizon)
+            work = await broker.commit.between_writes(lambda: broker.storage.begin_compaction(partition.id, policy))
+            if work is not None:
+                await self._in_background(work.run)
+                await broker.commit.between_writes(lambda: broker.storage.finish_compaction(work))
+
+    async def tend_ids(self) -> None:
+        """Keep the index of ids whole, current and small."""
+        if self._ids.is_rebuild_due:
+            self._observer.id_index_damaged(self._broker.ids.fault or "")
+            self._observer.id_index_rebuilt(await self._ids.rebuild())
+        await self._ids.hand_over()
+        await self._ids.forget_old()
+
+    def _partitions(self) -> list[tuple[Partition, TopicConfig]]:
+        broker = self._broker
+        return [(partition, topic.config) for topic in broker.catalog for partition in broker.partitions(topic.name)]
+
+    async def _in_background(self, action: Callable[[], None]) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._broker.background, action)

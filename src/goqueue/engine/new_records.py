@@ -1,0 +1,52 @@
+"""Which records of a batch are new to their topic, by their ids."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from goqueue import codec
+from goqueue.core.ids.batch import carries, digests_of, divide
+from goqueue.engine.broker import Broker
+from goqueue.engine.remembered_ids import UniqueBatch
+from goqueue.errors import InvalidRequest
+from goqueue.model.record_id import ID_HEADER, encoded_ids
+from goqueue.model.topic import Topic
+
+__all__ = ["NewRecords", "Unsettled", "choose_new"]
+
+NS_PER_MS = 1_000_000
+
+
+class NewRecords(NamedTuple):
+    """What is to be written, which may be nothing, and what goes with it."""
+
+    records: bytearray
+    ids: UniqueBatch
+    repeats: bool
+
+
+class Unsettled(NamedTuple):
+    """Nobody can say yet: the event with this number has first to be written, or refused."""
+
+    number: int
+
+
+def choose_new(broker: Broker, topic: Topic, records: bytearray, ids: Sequence[str | None]) -> NewRecords | Unsettled:
+    encoded = encoded_ids(ids)
+    if not carries(records, encoded):
+        raise InvalidRequest(
+            "the ids are not those of the records",
+            hint=f"give one id, or null, for each record, and give it to the record as its header {ID_HEADER}",
+        )
+    digests = digests_of(encoded)
+    horizon_ns = broker.clock.now_ns() - topic.config.dedup_window_ms * NS_PER_MS
+    known = broker.ids.find(topic.name, digests, horizon_ns)
+    if known.unsettled is not None:
+        return Unsettled(known.unsettled)
+    division = divide(digests, known.places)
+    batch = UniqueBatch(broker.ids, topic.name, digests, division)
+    if not division.repetitions:
+        return NewRecords(records, batch, repeats=False)
+    if not division.new:
+        return NewRecords(bytearray(), batch, repeats=True)
+    given = codec.decode(records)
+    return NewRecords(bytearray(codec.encode(given[step] for step in division.new)), batch, repeats=True)

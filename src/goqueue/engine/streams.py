@@ -1,0 +1,98 @@
+"""State machines and their streams of events: recovery feeds them, checkpoints take their snapshots.
+
+A stream is named after its machine; a kind is a family of streams with a common prefix whose machines are made
+when they are first spoken of.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from goqueue.engine.ports import StateEvent
+
+__all__ = ["Kind", "Machine", "Streams"]
+
+
+class Machine(Protocol):
+    """What a state machine offers here; `apply` is its only writer."""
+
+    def apply(self, event: Any, /) -> object: ...
+    def snapshot(self) -> Any: ...
+    def restore(self, snapshot: Any, /) -> None: ...
+
+
+class Kind(NamedTuple):
+    """How a family of machines is made and how its events and snapshots are read."""
+
+    prefix: str
+    events: msgspec.msgpack.Decoder[Any]
+    snapshots: msgspec.msgpack.Decoder[Any]
+    make: Callable[[str], Machine]
+
+
+class Streams:
+    """All machines by stream; see `goqueue.engine.ports.Recovery` for how they come back after a restart."""
+
+    def __init__(self, kinds: Iterable[Kind]) -> None:
+        self._kinds = tuple(kinds)
+        self._machines: dict[str, Machine] = {}
+        self._changes: dict[str, int] = {}
+        """How often each stream changed since its last snapshot; those not in here need none."""
+
+    def machine(self, stream: str) -> Machine:
+        found = self._machines.get(stream)
+        if found is None:
+            kind = self._kind(stream)
+            found = self._machines[stream] = kind.make(stream.removeprefix(kind.prefix))
+        return found
+
+    def event(self, stream: str, event: Any) -> StateEvent:
+        """The event as storage takes it; the stream will be in the next checkpoint."""
+        self.machine(stream)
+        self._changed(stream)
+        return StateEvent(stream, msgspec.msgpack.encode(event))
+
+    def end(self, stream: str) -> StateEvent:
+        """The event of a stream that ends; what comes under its name later is another one's. Once written, `remove`."""
+        self._changed(stream)
+        return StateEvent(stream, b"")
+
+    def remove(self, stream: str) -> None:
+        """Forget a machine, and its snapshot with the next checkpoint."""
+        if self._machines.pop(stream, None) is not None:
+            self._changed(stream)
+
+    def _changed(self, stream: str) -> None:
+        self._changes[stream] = self._changes.get(stream, 0) + 1
+
+    def _kind(self, stream: str) -> Kind:
+        return next(kind for kind in self._kinds if stream.startswith(kind.prefix))
+
+    # Recovery.
+
+    def restore(self, stream: str, snapshot: bytes) -> None:
+        self.machine(stream).restore(self._kind(stream).snapshots.decode(snapshot))
+
+    def apply(self, event: StateEvent) -> None:
+        if not event.payload:
+            self.remove(event.stream)
+            return
+        self._changed(event.stream)
+        self.machine(event.stream).apply(self._kind(event.stream).events.decode(event.payload))
+
+    # Checkpoints.
+
+    def begin_snapshots(self) -> tuple[dict[str, bytes | None], dict[str, int]]:
+        """Snapshots of what changed, None for what is gone; and a note of how far they go."""
+        snapshots = {
+            stream: msgspec.msgpack.encode(self._machines[stream].snapshot()) if stream in self._machines else None
+            for stream in self._changes
+        }
+        return snapshots, dict(self._changes)
+
+    def finish_snapshots(self, noted: dict[str, int]) -> None:
+        """The snapshots are durable: only what changed after them needs another."""
+        for stream, changes in noted.items():
+            if self._changes.get(stream) == changes:
+                del self._changes[stream]

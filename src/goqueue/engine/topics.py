@@ -1,0 +1,84 @@
+"""Create, alter and delete topics: one atomic entry each, of the event and the logs it is about."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from goqueue.core.catalog.events import CatalogEvent
+from goqueue.core.ids.events import IdsForgotten
+from goqueue.engine.broker import CATALOG, Broker
+from goqueue.engine.groups import refresh_groups
+from goqueue.engine.partition import producers_stream
+from goqueue.engine.ports import CreateLog, DeleteLog, Operation
+from goqueue.engine.remembered_ids import IDS
+from goqueue.errors import InvalidRequest
+from goqueue.model.log import LogId
+from goqueue.model.topic import Topic, TopicConfig, TopicName
+
+__all__ = ["alter_topic", "amend_topic", "create_topic", "delete_topic"]
+
+INTERNAL_PREFIX = "__"
+
+
+async def create_topic(broker: Broker, name: TopicName, partitions: int, config: TopicConfig) -> Topic:
+    """Names that begin with two underscores are the broker's own."""
+    if name.startswith(INTERNAL_PREFIX):
+        raise InvalidRequest(f"{name} is a name for internal topics", hint="choose one that does not begin with __")
+
+    def decide() -> tuple[CatalogEvent, list[Operation]]:
+        event = broker.catalog.create(name, partitions, config)
+        return event, [CreateLog(LogId(name, number)) for number in range(partitions)]
+
+    await _change(broker, decide, lambda: broker.open_partitions(broker.catalog.topic(name)))
+    return broker.catalog.topic(name)
+
+
+async def alter_topic(broker: Broker, name: TopicName, config: TopicConfig) -> Topic:
+    return await amend_topic(broker, name, lambda _: config)
+
+
+async def amend_topic(broker: Broker, name: TopicName, amend: Callable[[TopicConfig], TopicConfig]) -> Topic:
+    """Alter some settings and leave the others, also those that someone else is altering at the same time."""
+
+    def decide() -> tuple[CatalogEvent, list[Operation]]:
+        return broker.catalog.alter(name, amend(broker.catalog.topic(name).config)), []
+
+    await _change(broker, decide, lambda: None)
+    return broker.catalog.topic(name)
+
+
+async def delete_topic(broker: Broker, name: TopicName) -> None:
+    """With everything kept about it, so that a topic made later under its name starts with nothing."""
+
+    def decide() -> tuple[CatalogEvent, list[Operation]]:
+        event = broker.catalog.delete(name)
+        partitions = broker.partitions(name)
+        ends = [broker.streams.end(producers_stream(one.id)) for one in partitions if len(one.producers)]
+        forgotten = broker.ids.recent.forget(name)
+        forgetting = [broker.streams.event(IDS, forgotten)] if forgotten is not None else []
+        return event, [*ends, *forgetting, *(DeleteLog(partition.id) for partition in partitions)]
+
+    def follow() -> None:
+        broker.close_partitions(name)
+        broker.ids.recent.apply(IdsForgotten(name))
+
+    await _change(broker, decide, follow)
+
+
+async def _change(
+    broker: Broker, decide: Callable[[], tuple[CatalogEvent, Sequence[Operation]]], follow: Callable[[], None]
+) -> None:
+    """Decide, write, apply. One change at a time, and a caller who goes away does not stop it half-way."""
+
+    async def change() -> None:
+        async with broker.catalog_turn:
+            event, operations = decide()
+            entry = (broker.streams.event(CATALOG, event), *operations)
+
+            def written() -> None:
+                broker.catalog.apply(event)
+                follow()
+
+            await broker.commit.write(entry, written=written)
+        await refresh_groups(broker)
+
+    await asyncio.shield(asyncio.ensure_future(change()))

@@ -1,0 +1,280 @@
+"""Every error GoQueue can raise on purpose: a stable code, what happened, and what to do about it."""
+
+from typing import ClassVar
+
+__all__ = [
+    "ERRORS_BY_CODE",
+    "BrokerUnreachable",
+    "BufferFull",
+    "ClientClosed",
+    "CorruptBatch",
+    "DataFolderDamaged",
+    "DataFolderInUse",
+    "DiskFull",
+    "GoQueueError",
+    "GroupFull",
+    "GroupNotEmpty",
+    "InconsistentProtocol",
+    "InternalError",
+    "InvalidRecord",
+    "InvalidRequest",
+    "InvalidSettings",
+    "LogExists",
+    "LogReadOnly",
+    "MemberFenced",
+    "OffsetOutOfRange",
+    "OutOfOrderSequence",
+    "ProducerFenced",
+    "RecordTooLarge",
+    "RequestTimeout",
+    "StaleGeneration",
+    "StorageBusy",
+    "StorageFailed",
+    "TopicExists",
+    "UnknownGroup",
+    "UnknownLog",
+    "UnknownMember",
+    "UnknownPartition",
+    "UnknownProducer",
+    "UnknownTopic",
+]
+
+
+class GoQueueError(Exception):
+    """Base of the tree. `code` is part of the public contract: it never changes once released."""
+
+    code: ClassVar[str] = "internal"
+    default_hint: ClassVar[str | None] = None
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint if hint is not None else self.default_hint
+
+
+class InvalidRequest(GoQueueError):
+    """The caller asked for something that cannot be right."""
+
+    code = "invalid_request"
+
+
+class InvalidSettings(GoQueueError):
+    """A setting has no such name or value."""
+
+    code = "invalid_settings"
+
+
+class InvalidRecord(InvalidRequest):
+    """A record given for encoding breaks the format."""
+
+    code = "invalid_record"
+
+
+class RecordTooLarge(InvalidRecord):
+    """A key, value or header block is over its limit."""
+
+    code = "record_too_large"
+
+
+class CorruptBatch(InvalidRequest):
+    """Bytes that should hold records do not."""
+
+    code = "corrupt_batch"
+    default_hint = "encode the records again and resend; if it repeats, the bytes are altered on the way"
+
+    def __init__(self, message: str, *, position: int = 0, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.position = position
+
+
+class OffsetOutOfRange(GoQueueError):
+    """The offset is below the oldest record kept or beyond the end of the log."""
+
+    code = "offset_out_of_range"
+    default_hint = "start from the earliest or the latest offset"
+
+
+class UnknownLog(GoQueueError):
+    """No such partition log in this data folder."""
+
+    code = "unknown_log"
+
+
+class LogExists(GoQueueError):
+    """A partition log of that name is there already."""
+
+    code = "log_exists"
+
+
+class UnknownTopic(GoQueueError):
+    """No topic of that name."""
+
+    code = "unknown_topic"
+    default_hint = "create the topic first, or check the spelling against the list of topics"
+
+
+class UnknownPartition(GoQueueError):
+    """The topic has fewer partitions."""
+
+    code = "unknown_partition"
+
+
+class TopicExists(GoQueueError):
+    """A topic of that name is there already."""
+
+    code = "topic_exists"
+
+
+class LogReadOnly(GoQueueError):
+    """The partition refuses writes after a write or sync failed; reads go on."""
+
+    code = "log_read_only"
+    default_hint = "check the disk (dmesg, SMART), then restart the broker: recovery needs no help"
+
+
+class StorageFailed(LogReadOnly):
+    """The journal itself failed, so every partition of the node refuses writes."""
+
+    code = "storage_failed"
+
+
+class DiskFull(GoQueueError):
+    """Writes are refused until there is room on the disk again."""
+
+    code = "disk_full"
+    default_hint = "free disk space or shorten retention; writes are accepted again by themselves"
+
+
+class StorageBusy(GoQueueError):
+    """The write buffer is full: the disk does not keep up."""
+
+    code = "storage_busy"
+    default_hint = "slow down and retry"
+
+
+class DataFolderInUse(GoQueueError):
+    """Another process holds the data folder."""
+
+    code = "data_folder_in_use"
+    default_hint = "stop the other process, or give this one a data folder of its own with --data"
+
+
+class DataFolderDamaged(GoQueueError):
+    """A file that recovery cannot do without is unreadable."""
+
+    code = "data_folder_damaged"
+    default_hint = "run `goqueue storage verify` on the folder, then `goqueue storage repair`"
+
+
+class OutOfOrderSequence(GoQueueError):
+    """A producer's batch does not follow the one before it."""
+
+    code = "out_of_order_sequence"
+    default_hint = "send the batches of a partition in order; after a lost one, start a new producer"
+
+
+class ProducerFenced(GoQueueError):
+    """A newer instance of the same producer has taken over."""
+
+    code = "producer_fenced"
+    default_hint = "stop this instance: another one with the same identity is at work"
+
+
+class UnknownProducer(GoQueueError):
+    """The producer id was never given out here."""
+
+    code = "unknown_producer"
+    default_hint = "ask for a producer id first"
+
+
+class InternalError(GoQueueError):
+    """A bug in the broker; the log has the details."""
+
+    code = "internal"
+    default_hint = "please report it with the broker's log"
+
+
+class BrokerUnreachable(GoQueueError):
+    """No connection to the broker, or it was lost."""
+
+    code = "broker_unreachable"
+    default_hint = "start one with `goqueue server`, or check the address"
+
+
+class BufferFull(GoQueueError):
+    """The producer's buffer is full: records are sent faster than the broker takes them."""
+
+    code = "buffer_full"
+    default_hint = "wait and send again, or let the producer block when its buffer is full"
+
+
+class RequestTimeout(GoQueueError):
+    """No answer in time. The request may or may not have been carried out."""
+
+    code = "request_timeout"
+
+
+class ClientClosed(GoQueueError):
+    """The producer, consumer or admin client has been closed."""
+
+    code = "client_closed"
+
+
+class UnknownGroup(GoQueueError):
+    """No consumer group of that name."""
+
+    code = "unknown_group"
+    default_hint = "a group begins to exist with its first member or committed offset; check the list of groups"
+
+
+class UnknownMember(GoQueueError):
+    """The group has no such member: it never joined, it left, or it was removed for being silent."""
+
+    code = "unknown_member"
+    default_hint = "join the group again"
+
+
+class StaleGeneration(GoQueueError):
+    """The request comes from before the group's last rebalance."""
+
+    code = "stale_generation"
+    default_hint = "stop reading, join the group again and go on with what is assigned then"
+
+
+class MemberFenced(GoQueueError):
+    """The partition, or the member's place in the group, belongs to another one by now."""
+
+    code = "member_fenced"
+    default_hint = "drop the work in hand: its new owner does it"
+
+
+class GroupNotEmpty(GoQueueError):
+    """The change needs a group without members."""
+
+    code = "group_not_empty"
+    default_hint = "stop the group's consumers first, or wait until their sessions have expired"
+
+
+class GroupFull(GoQueueError):
+    """The group takes no more members."""
+
+    code = "group_full"
+    default_hint = "stop consumers that are not needed, or spread them over several groups"
+
+
+class InconsistentProtocol(GoQueueError):
+    """The member asks for another protocol or assignor than the group's members use."""
+
+    code = "inconsistent_protocol"
+    default_hint = "use the same protocol and assignor in every member, or stop all of them before changing it"
+
+
+def _tree(kind: type[GoQueueError]) -> dict[str, type[GoQueueError]]:
+    found = {kind.code: kind}
+    for child in kind.__subclasses__():
+        found |= _tree(child)
+    return found
+
+
+ERRORS_BY_CODE = _tree(GoQueueError)
+"""Every class by its code, to raise on the client what the broker raised."""

@@ -1,0 +1,1 @@
+"""Traffic comes in: parse, call the engine, print."""

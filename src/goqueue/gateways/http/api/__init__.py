@@ -1,0 +1,25 @@
+"""Everything that can be asked for over HTTP, as one table: a further file of endpoints is one more line here."""
+
+from collections.abc import Callable
+
+from goqueue.engine.maintenance import Maintenance
+from goqueue.engine.placement import Placement
+from goqueue.engine.poll import Positions
+from goqueue.gateways.http.api import admin, groups, meta, publishing, reading, topics
+from goqueue.gateways.http.document.openapi import Document
+from goqueue.gateways.http.endpoint import Endpoint
+
+__all__ = ["every_endpoint"]
+
+
+def every_endpoint(maintenance: Maintenance, exposition: Callable[[], bytes]) -> tuple[Endpoint, ...]:
+    """Routes are tried in this order, so what is asked for most comes first."""
+    endpoints: tuple[Endpoint, ...] = (
+        *publishing.endpoints(Placement()),
+        *reading.ENDPOINTS,
+        *groups.endpoints(Positions()),
+        *topics.ENDPOINTS,
+        *admin.endpoints(maintenance),
+        *meta.endpoints(exposition, Document(lambda: endpoints)),
+    )
+    return endpoints

@@ -1,0 +1,243 @@
+"""What is asked and answered about consumer groups, as JSON."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from goqueue.core.groups.assignment.assignors import Assignor
+from goqueue.core.groups.state.members import DEFAULT_SESSION_MS, Protocol
+from goqueue.engine.poll import MOST_RECORDS
+from goqueue.gateways.http.api.params import NAME_PATTERN, TopicText
+from goqueue.gateways.http.api.reading import MessageOut
+from goqueue.gateways.http.forms.times import Duration, InstantText
+from goqueue.gateways.http.forms.values import Form
+
+__all__ = [
+    "CooperativeJoinBody",
+    "Done",
+    "GroupList",
+    "GroupOut",
+    "GroupParams",
+    "GroupSummary",
+    "HeartbeatBody",
+    "JoinBody",
+    "Joined",
+    "LagOut",
+    "MemberBody",
+    "MemberOut",
+    "MemberQuery",
+    "OffsetChange",
+    "Offsets",
+    "OffsetsBody",
+    "Partitions",
+    "PollQuery",
+    "Polled",
+    "PolledMessage",
+    "RebalanceList",
+    "RebalanceOut",
+    "ResetBody",
+    "ResetDone",
+    "RevokeBody",
+    "Told",
+]
+
+LARGEST = (1 << 63) - 1
+
+GroupText = Annotated[
+    str, Meta(description="name of the group", extra_json_schema={"pattern": NAME_PATTERN}, examples=["billing"])
+]
+MemberText = Annotated[str, Meta(max_length=512, examples=["worker-9f86d081884c7d65"])]
+Generation = Annotated[int, Meta(ge=0, le=LARGEST)]
+PartitionText = Annotated[str, Meta(extra_json_schema={"pattern": "^[0-9]{1,5}$"})]
+OffsetNumber = Annotated[int, Meta(ge=0, le=LARGEST)]
+Partitions = dict[str, list[int]]
+"""Partition numbers by topic."""
+
+
+class GroupParams(msgspec.Struct, frozen=True):
+    group: GroupText
+
+
+class JoinBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Topics by name, or by a pattern that also takes in topics made later."""
+
+    client_id: Annotated[str, Meta(max_length=200)] = "client"
+    topics: Annotated[list[TopicText], Meta(max_length=1000)] = []
+    pattern: Annotated[str, Meta(max_length=1000)] | None = None
+    protocol: Protocol = Protocol.COOPERATIVE
+    assignor: Assignor | None = None
+    session: Duration = DEFAULT_SESSION_MS
+    instance_id: Annotated[str, Meta(max_length=200)] | None = None
+    member_id: MemberText | None = None
+
+
+class CooperativeJoinBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    client_id: Annotated[str, Meta(max_length=200)] = "client"
+    topics: Annotated[list[TopicText], Meta(max_length=1000)] = []
+    pattern: Annotated[str, Meta(max_length=1000)] | None = None
+    assignor: Assignor | None = None
+    session: Duration = DEFAULT_SESSION_MS
+    instance_id: Annotated[str, Meta(max_length=200)] | None = None
+
+
+class Joined(msgspec.Struct, frozen=True):
+    """`members` are all there are now; the leader is the oldest and has no duties."""
+
+    member_id: str
+    generation: int
+    leader_id: str | None
+    partitions: Partitions
+    members: list[str]
+    heartbeat_ms: int
+
+
+class HeartbeatBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`owned` is what the member works on: leaving out what it was asked to revoke confirms the revocation."""
+
+    member_id: MemberText
+    generation: Generation
+    owned: dict[TopicText, list[Annotated[int, Meta(ge=0, le=100_000)]]] | None = None
+
+
+class RevokeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    member_id: MemberText
+    generation: Generation
+    partitions: dict[TopicText, list[Annotated[int, Meta(ge=0, le=100_000)]]]
+
+
+class MemberBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    member_id: MemberText
+
+
+class MemberQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    member_id: MemberText
+
+
+class Told(msgspec.Struct, frozen=True):
+    """Read `partitions`; stop reading `revoke`, commit, and say so with the next heartbeat."""
+
+    member_id: str
+    generation: int
+    state: str
+    partitions: Partitions
+    revoke: Partitions
+    paused: bool
+
+
+class Done(msgspec.Struct, frozen=True):
+    success: Literal[True] = True
+
+
+class PollQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`limit` is the total; `from` is where partitions without a committed offset begin."""
+
+    member_id: MemberText
+    generation: Generation
+    timeout: Duration = 30_000
+    limit: Annotated[int, Meta(ge=1, le=MOST_RECORDS)] = 100
+    from_: Literal["earliest", "latest"] = msgspec.field(name="from", default="earliest")
+    format: Form | UnsetType = UNSET
+
+
+class PolledMessage(MessageOut, frozen=True, kw_only=True):
+    topic: str
+
+
+class Polled(msgspec.Struct, frozen=True):
+    """`next_offset` is what to commit when these are done, by topic and partition."""
+
+    messages: list[PolledMessage]
+    next_offset: dict[str, dict[str, int]]
+
+
+class OffsetsBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Next offsets to read, by topic and partition number; without a member only when the group has none."""
+
+    offsets: dict[TopicText, dict[PartitionText, OffsetNumber]]
+    member_id: MemberText | None = None
+    generation: Generation | None = None
+
+
+class Offsets(msgspec.Struct, frozen=True):
+    group: str
+    offsets: dict[str, dict[str, int]]
+
+
+class ResetBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`earliest`, `latest`, a number, or a time; without topics, those with committed offsets."""
+
+    to: Literal["earliest", "latest", "offset", "timestamp"]
+    offset: OffsetNumber | None = None
+    timestamp: InstantText | None = None
+    topics: Annotated[list[TopicText], Meta(max_length=1000)] | None = None
+    dry_run: bool = False
+
+
+class OffsetChange(msgspec.Struct, frozen=True):
+    topic: str
+    partition: int
+    before: int | None
+    after: int
+
+
+class ResetDone(msgspec.Struct, frozen=True):
+    dry_run: bool
+    changes: list[OffsetChange]
+
+
+class GroupSummary(msgspec.Struct, frozen=True):
+    group: str
+    state: str
+    protocol: str | None
+    members: int
+    lag: int
+
+
+class GroupList(msgspec.Struct, frozen=True):
+    groups: list[GroupSummary]
+
+
+class MemberOut(msgspec.Struct, frozen=True):
+    member_id: str
+    client_id: str
+    instance_id: str | None
+    generation: int
+    partitions: Partitions
+    revoking: Partitions
+
+
+class LagOut(msgspec.Struct, frozen=True):
+    topic: str
+    partition: int
+    committed: int | None
+    end: int
+    lag: int
+    member_id: str | None
+
+
+class GroupOut(msgspec.Struct, frozen=True):
+    group: str
+    state: str
+    protocol: str | None
+    assignor: str | None
+    generation: int
+    paused: bool
+    leader_id: str | None
+    members: list[MemberOut]
+    lag: int
+    partitions: list[LagOut]
+
+
+class RebalanceOut(msgspec.Struct, frozen=True):
+    group: str
+    count: int
+    last_reason: str | None
+    last_duration_ms: float | None
+    last_moved: int
+    total_moved: int
+    awaited: list[str]
+
+
+class RebalanceList(msgspec.Struct, frozen=True):
+    groups: list[RebalanceOut]

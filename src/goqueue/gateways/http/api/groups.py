@@ -1,0 +1,329 @@
+"""Consumer groups: join, say alive, poll, commit, leave; and what operators ask."""
+
+import msgspec
+from msgspec import UNSET
+
+from goqueue.core.groups.decisions.committing import OffsetAndMetadata
+from goqueue.core.groups.views import Assignment, GroupView
+from goqueue.engine import groups
+from goqueue.engine.broker import Broker
+from goqueue.engine.browse import as_given
+from goqueue.engine.fetch import LONGEST_WAIT_MS
+from goqueue.engine.poll import Poll, Positions, poll
+from goqueue.errors import InvalidRequest
+from goqueue.gateways.http.api.group_shapes import (
+    CooperativeJoinBody,
+    Done,
+    GroupList,
+    GroupOut,
+    GroupParams,
+    GroupSummary,
+    HeartbeatBody,
+    JoinBody,
+    Joined,
+    LagOut,
+    MemberBody,
+    MemberOut,
+    MemberQuery,
+    OffsetChange,
+    Offsets,
+    OffsetsBody,
+    Partitions,
+    Polled,
+    PolledMessage,
+    PollQuery,
+    RebalanceList,
+    RebalanceOut,
+    ResetBody,
+    ResetDone,
+    RevokeBody,
+    Told,
+)
+from goqueue.gateways.http.api.reading import message_of
+from goqueue.gateways.http.endpoint import Endpoint, Handler, Nothing
+from goqueue.gateways.http.forms.times import duration_ms, instant_ns
+from goqueue.model.log import LogId
+
+__all__ = ["endpoints"]
+
+TAG = "Groups"
+
+
+# What members ask.
+
+
+async def join(broker: Broker, params: GroupParams, _: Nothing, body: JoinBody) -> Joined:
+    request = groups.JoinRequest(
+        body.client_id,
+        body.topics,
+        body.pattern,
+        body.protocol,
+        body.assignor,
+        duration_ms(body.session, "session"),
+        body.instance_id,
+        body.member_id,
+    )
+    assignment = await groups.join_group(broker, params.group, request)
+    view = broker.groups.group(params.group).describe()
+    return Joined(
+        assignment.member_id,
+        assignment.generation,
+        view.leader_id,
+        _by_topic(assignment.partitions),
+        [member.profile.member_id for member in view.members],
+        groups.HEARTBEAT_MS,
+    )
+
+
+async def join_cooperative(broker: Broker, params: GroupParams, query: Nothing, body: CooperativeJoinBody) -> Joined:
+    return await join(broker, params, query, msgspec.convert(msgspec.structs.asdict(body), JoinBody))
+
+
+async def heartbeat(broker: Broker, params: GroupParams, _: Nothing, body: HeartbeatBody) -> Told:
+    owned = None if body.owned is None else _logs(body.owned)
+    return _told(broker, params, await groups.heartbeat(broker, params.group, body.member_id, body.generation, owned))
+
+
+async def revoke(broker: Broker, params: GroupParams, _: Nothing, body: RevokeBody) -> Told:
+    gone = _logs(body.partitions)
+    return _told(
+        broker, params, await groups.confirm_revoked(broker, params.group, body.member_id, body.generation, gone)
+    )
+
+
+async def leave(broker: Broker, params: GroupParams, _: Nothing, body: MemberBody) -> Done:
+    await groups.leave_group(broker, params.group, body.member_id)
+    return Done()
+
+
+async def assignment_of(broker: Broker, params: GroupParams, query: MemberQuery, _: None) -> Told:
+    return _told(broker, params, broker.groups.group(params.group).assignment(query.member_id))
+
+
+def _told(broker: Broker, params: GroupParams, assignment: Assignment) -> Told:
+    return Told(
+        assignment.member_id,
+        assignment.generation,
+        assignment.state.value,
+        _by_topic(assignment.partitions),
+        _by_topic(assignment.revoking),
+        broker.groups.group(params.group).is_paused,
+    )
+
+
+async def commit(broker: Broker, params: GroupParams, _: Nothing, body: OffsetsBody) -> Offsets:
+    wanted = {
+        LogId(topic, _partition_number(partition)): OffsetAndMetadata(offset)
+        for topic, by_partition in body.offsets.items()
+        for partition, offset in by_partition.items()
+    }
+    await groups.commit_offsets(broker, params.group, wanted, body.member_id, body.generation)
+    return await committed(broker, params, Nothing(), None)
+
+
+async def committed(broker: Broker, params: GroupParams, _: Nothing, __: None) -> Offsets:
+    found: dict[str, dict[str, int]] = {}
+    if groups.group_name(params.group) in broker.groups:
+        for log, kept in sorted(broker.groups.group(params.group).offsets.items()):
+            found.setdefault(log.topic, {})[str(log.partition)] = kept.offset
+    return Offsets(params.group, found)
+
+
+# What operators ask.
+
+
+async def reset(broker: Broker, params: GroupParams, _: Nothing, body: ResetBody) -> ResetDone:
+    target: str | int = body.to
+    if body.to == "offset":
+        if body.offset is None:
+            raise InvalidRequest("a reset to an offset needs `offset`")
+        target = body.offset
+    if body.to == "timestamp":
+        if body.timestamp is None:
+            raise InvalidRequest("a reset to a time needs `timestamp`")
+        target = instant_ns(body.timestamp, "timestamp")
+    wanted = groups.OffsetReset(target, body.to == "timestamp", body.topics, body.dry_run)
+    changes = await groups.reset_offsets(broker, params.group, wanted)
+    return ResetDone(
+        body.dry_run,
+        [OffsetChange(one.partition.topic, one.partition.partition, one.before, one.after) for one in changes],
+    )
+
+
+async def listing(broker: Broker, _: Nothing, __: Nothing, ___: None) -> GroupList:
+    return GroupList([_summary(broker, name) for name in sorted(group.name for group in broker.groups)])
+
+
+async def describe(broker: Broker, params: GroupParams, _: Nothing, __: None) -> GroupOut:
+    group = broker.groups.group(params.group)
+    view = group.describe()
+    lags = groups.lag_of(broker, view, group)
+    return GroupOut(
+        view.name,
+        view.state.value,
+        view.protocol.value if view.protocol else None,
+        view.assignor.value if view.assignor else None,
+        view.generation,
+        view.is_paused,
+        view.leader_id,
+        [
+            MemberOut(
+                member.profile.member_id,
+                member.profile.client_id,
+                member.profile.instance_id,
+                member.epoch,
+                _by_topic(member.partitions),
+                _by_topic(member.revoking),
+            )
+            for member in view.members
+        ],
+        sum(one.lag for one in lags),
+        [
+            LagOut(one.partition.topic, one.partition.partition, one.committed, one.end, one.lag, one.member_id)
+            for one in lags
+        ],
+    )
+
+
+async def delete(broker: Broker, params: GroupParams, _: Nothing, __: None) -> Done:
+    await groups.delete_group(broker, params.group)
+    return Done()
+
+
+async def pause(broker: Broker, params: GroupParams, _: Nothing, __: None) -> Done:
+    await groups.pause_group(broker, params.group, paused=True)
+    return Done()
+
+
+async def resume(broker: Broker, params: GroupParams, _: Nothing, __: None) -> Done:
+    await groups.pause_group(broker, params.group, paused=False)
+    return Done()
+
+
+async def rebalances(broker: Broker, _: Nothing, __: Nothing, ___: None) -> RebalanceList:
+    views = sorted((group.describe() for group in broker.groups), key=lambda view: view.name)
+    return RebalanceList([_rebalance(view) for view in views])
+
+
+async def rebalance(broker: Broker, params: GroupParams, _: Nothing, __: None) -> RebalanceOut:
+    return _rebalance(broker.groups.group(params.group).describe())
+
+
+def _rebalance(view: GroupView) -> RebalanceOut:
+    stats = view.stats
+    return RebalanceOut(
+        view.name,
+        stats.count,
+        stats.last_reason.value if stats.last_reason else None,
+        stats.last_duration_ms,
+        stats.last_moved,
+        stats.total_moved,
+        list(view.awaited),
+    )
+
+
+def _summary(broker: Broker, name: str) -> GroupSummary:
+    group = broker.groups.group(name)
+    view = group.describe()
+    lag = sum(one.lag for one in groups.lag_of(broker, view, group))
+    return GroupSummary(name, view.state.value, view.protocol.value if view.protocol else None, group.member_count, lag)
+
+
+def _by_topic(logs: tuple[LogId, ...]) -> Partitions:
+    found: Partitions = {}
+    for log in logs:
+        found.setdefault(log.topic, []).append(log.partition)
+    return found
+
+
+def _logs(partitions: Partitions) -> set[LogId]:
+    return {LogId(topic, number) for topic, numbers in partitions.items() for number in numbers}
+
+
+def _partition_number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) <= 5):
+        raise InvalidRequest(f"{text[:60]!r} is not a partition number", hint='write partitions as "0", "1", …')
+    return int(text)
+
+
+def endpoints(positions: Positions) -> tuple[Endpoint, ...]:
+    async def poll_group(broker: Broker, params: GroupParams, query: PollQuery, _: None) -> Polled:
+        wait_ms = duration_ms(query.timeout, "timeout")
+        if wait_ms > LONGEST_WAIT_MS:
+            raise InvalidRequest(f"a timeout of {wait_ms} ms", hint=f"wait at most {LONGEST_WAIT_MS // 1000}s")
+        wanted = Poll(params.group, query.member_id, query.generation, query.limit, wait_ms, query.from_)
+        taken = await poll(broker, positions, wanted)
+        positions.forget_gone(broker)
+        form = None if query.format is UNSET else query.format
+        after: dict[str, dict[str, int]] = {}
+        shown = []
+        for log, record in taken:
+            after.setdefault(log.topic, {})[str(log.partition)] = record.offset + 1
+            message = message_of(as_given(log.partition, record), form)
+            shown.append(PolledMessage(topic=log.topic, **msgspec.structs.asdict(message)))
+        return Polled(shown, after)
+
+    def one(
+        method: str,
+        path: str,
+        summary: str,
+        handler: Handler,
+        response: type,
+        *,
+        query: type = Nothing,
+        body: type | None = None,
+        waits: bool = False,
+    ) -> Endpoint:
+        takes_group = "{group}" in path
+        return Endpoint(
+            method=method,
+            path=path,
+            tag=TAG,
+            summary=summary,
+            handler=handler,
+            params=GroupParams if takes_group else Nothing,
+            query=query,
+            body=body,
+            response=response,
+            errors=(404, 409) if takes_group else (),
+            waits=waits,
+        )
+
+    at = "/groups/{group}"
+    return (
+        one(
+            "GET",
+            f"{at}/poll",
+            "Records for a member, waiting for some",
+            poll_group,
+            Polled,
+            query=PollQuery,
+            waits=True,
+        ),
+        one("POST", f"{at}/join", "Become a member of a group", join, Joined, body=JoinBody),
+        one("POST", f"{at}/heartbeat", "Say that a member is alive", heartbeat, Told, body=HeartbeatBody),
+        one("POST", f"{at}/leave", "Leave a group", leave, Done, body=MemberBody),
+        one(
+            "POST",
+            f"{at}/join/cooperative",
+            "Become a member of a cooperative group",
+            join_cooperative,
+            Joined,
+            body=CooperativeJoinBody,
+        ),
+        one("POST", f"{at}/heartbeat/cooperative", "Say that a member is alive", heartbeat, Told, body=HeartbeatBody),
+        one("POST", f"{at}/leave/cooperative", "Leave a group", leave, Done, body=MemberBody),
+        one("POST", f"{at}/revoke", "Confirm that partitions are given up", revoke, Told, body=RevokeBody),
+        one("GET", f"{at}/assignment", "What a member is to read", assignment_of, Told, query=MemberQuery),
+        one("GET", f"{at}/offsets", "Where a group goes on reading", committed, Offsets),
+        one("POST", f"{at}/offsets", "Commit offsets", commit, Offsets, body=OffsetsBody),
+        one("POST", f"{at}/offsets/reset", "Set where a group goes on", reset, ResetDone, body=ResetBody),
+        one("POST", f"{at}/pause", "Deliver nothing to the group for now", pause, Done),
+        one("POST", f"{at}/resume", "Deliver to the group again", resume, Done),
+        one("GET", f"{at}/rebalance/stats", "How often and why a group was rebalanced", rebalance, RebalanceOut),
+        one("GET", f"{at}/cooperative", "A group with members, partitions and lag", describe, GroupOut),
+        one("GET", at, "A group with members, partitions and lag", describe, GroupOut),
+        one("DELETE", at, "Forget a group that has no members", delete, Done),
+        one("GET", "/groups", "All groups", listing, GroupList),
+        one("GET", "/rebalance/stats", "Rebalances of all groups", rebalances, RebalanceList),
+    )

@@ -1,0 +1,1 @@
+"""The API described: for machines, and for people."""

@@ -1,0 +1,102 @@
+"""The API described for people: one page of plain HTML that needs nothing from outside."""
+
+import html
+import json
+from typing import Any
+
+__all__ = ["docs_page"]
+
+Tree = dict[str, Any]
+
+STYLE = """
+body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}
+h2{margin-top:2.5rem;border-bottom:1px solid #ccc}details{margin:.4rem 0;border:1px solid #ddd;border-radius:4px}
+summary{padding:.4rem .6rem;cursor:pointer}details>div{padding:0 1rem 1rem}
+code,pre{font:14px/1.4 ui-monospace,monospace}
+.method{display:inline-block;min-width:4.5rem;font-weight:700}table{border-collapse:collapse;width:100%}
+td,th{text-align:left;vertical-align:top;padding:.2rem .6rem .2rem 0;border-bottom:1px solid #eee}
+pre{background:#f6f6f6;padding:.6rem;overflow:auto}a{color:#05c}
+@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}pre{background:#242424}a{color:#8bf}
+details,td,th{border-color:#444}}
+"""
+
+
+def docs_page(document: Tree) -> bytes:
+    info = document["info"]
+    parts = [
+        "<!doctype html><html lang=en><meta charset=utf-8>",
+        "<meta name=viewport content='width=device-width,initial-scale=1'>",
+        f"<title>{_text(info['title'])} HTTP API</title><style>{STYLE}</style>",
+        f"<h1>{_text(info['title'])} HTTP API</h1><p>{_text(info['description'])}</p>",
+        f"<p>Version {_text(info['version'])}. Every path also stands under <code>/v1</code>. ",
+        "For machines: <a href='openapi.json'>openapi.json</a>.</p>",
+    ]
+    for tag in document["tags"]:
+        parts.append(f"<h2>{_text(tag['name'])}</h2>")
+        parts += [
+            _operation(method, path, operation)
+            for path, methods in document["paths"].items()
+            for method, operation in methods.items()
+            if tag["name"] in operation["tags"]
+        ]
+    parts.append("<h2>Schemas</h2>")
+    parts += [_schema(name, schema) for name, schema in sorted(document["components"]["schemas"].items())]
+    return "\n".join(parts).encode()
+
+
+def _operation(method: str, path: str, operation: Tree) -> str:
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+    return (
+        f"<details id='{_text(operation['operationId'])}'><summary><code><span class=method>{_text(method.upper())}"
+        f"</span>{_text(path)}</code> {_text(operation['summary'])}</summary><div>"
+        + _parameters(operation["parameters"])
+        + (f"<p>Body: {_kind(body)}</p>" if body is not None else "")
+        + _responses(operation["responses"])
+        + "</div></details>"
+    )
+
+
+def _parameters(parameters: list[Tree]) -> str:
+    if not parameters:
+        return ""
+    rows = "".join(
+        f"<tr><td><code>{_text(one['name'])}</code><td>{one['in']}<td>{_kind(one['schema'])}"
+        f"<td>{_text(one.get('description', ''))}"
+        for one in parameters
+    )
+    return f"<table><tr><th>Parameter<th>In<th>Type<th>{rows}</table>"
+
+
+def _responses(responses: Tree) -> str:
+    rows = "".join(
+        f"<tr><td>{status}<td>{_text(response['description'])}"
+        f"<td>{' '.join(_kind(one['schema']) for one in response['content'].values())}"
+        for status, response in responses.items()
+    )
+    return f"<table><tr><th>Status<th><th>Answer{rows}</table>"
+
+
+def _schema(name: str, schema: Tree) -> str:
+    return (
+        f"<details id='{_text(name)}'><summary><code>{_text(name)}</code> {_text(schema.get('description', ''))}"
+        f"</summary><div><pre>{_text(json.dumps(schema, indent=2, ensure_ascii=False))}</pre></div></details>"
+    )
+
+
+def _kind(schema: Tree) -> str:
+    """A link to a named schema, or the schema in short."""
+    if "$ref" in schema:
+        name = _text(schema["$ref"].rpartition("/")[2])
+        return f"<a href='#{name}'>{name}</a>"
+    for several in ("oneOf", "anyOf"):
+        if several in schema:
+            return " or ".join(_kind(one) for one in schema[several])
+    if "enum" in schema:
+        return " ".join(f"<code>{_text(one)}</code>" for one in schema["enum"])
+    limits = [f"{sign} {schema[name]}" for name, sign in (("minimum", "≥"), ("maximum", "≤")) if name in schema]
+    default = f", {json.dumps(schema['default'])} if left out" if "default" in schema else ""
+    return _text(" ".join([str(schema.get("type", "any")), *limits]) + default)
+
+
+def _text(given: object) -> str:
+    return html.escape(str(given), quote=True)

@@ -1,0 +1,52 @@
+"""One thing that can be asked for over HTTP, described once: routes, checks and documentation are made from it."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from goqueue.engine.broker import Broker
+
+__all__ = ["Endpoint", "Handler", "Nothing", "Reply"]
+
+Handler = Callable[[Broker, Any, Any, Any], Awaitable[Any]]
+"""Takes the broker, path parameters, query and body; returns what the endpoint answers, or a `Reply` with it."""
+
+
+class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """No parameters."""
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """An answer whose status or headers are not those of every answer of its endpoint."""
+
+    content: Any
+    status: int
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """Types are frozen structs that forbid unknown fields; `body` None means that none is taken."""
+
+    method: str
+    path: str
+    tag: str
+    summary: str
+    handler: Handler
+    params: type = Nothing
+    query: type = Nothing
+    body: type | None = None
+    body_forms: tuple[type, ...] = ()
+    """How the body is documented when it has several forms, which `body` takes all together."""
+    response: type
+    status: int = 200
+    other_statuses: tuple[int, ...] = ()
+    """Besides `status`, with the same response type."""
+    errors: tuple[int, ...] = ()
+    """Besides those that every endpoint may answer."""
+    media_type: str = "application/json"
+    """Of the answer; for all but JSON, the handler returns it as bytes."""
+    waits: bool = False
+    """It may wait for something to happen; the wait ends when the client goes away or the broker stops."""
+    always: bool = False
+    """Answered also when the broker is too busy for anything else."""

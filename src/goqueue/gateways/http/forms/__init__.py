@@ -1,0 +1,1 @@
+"""How values look in JSON and in URLs."""

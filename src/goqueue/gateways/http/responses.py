@@ -1,0 +1,113 @@
+"""Answers on their way out: JSON, and errors in the one shape that the API has for them."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from starlette.types import Send
+
+from goqueue.errors import GoQueueError
+
+__all__ = ["STATUS_BY_CODE", "ErrorBody", "HttpRefusal", "encode_json", "error_body", "respond", "respond_error"]
+
+STATUS_BY_CODE = {
+    "broker_unreachable": 503,
+    "buffer_full": 503,
+    "client_closed": 503,
+    "corrupt_batch": 400,
+    "data_folder_damaged": 503,
+    "data_folder_in_use": 503,
+    "disk_full": 503,
+    "group_full": 409,
+    "group_not_empty": 409,
+    "inconsistent_protocol": 409,
+    "internal": 500,
+    "invalid_record": 400,
+    "invalid_request": 400,
+    "invalid_settings": 400,
+    "log_exists": 409,
+    "log_read_only": 503,
+    "member_fenced": 409,
+    "offset_out_of_range": 404,
+    "out_of_order_sequence": 409,
+    "producer_fenced": 409,
+    "record_too_large": 413,
+    "request_timeout": 408,
+    "stale_generation": 409,
+    "storage_busy": 503,
+    "storage_failed": 503,
+    "topic_exists": 409,
+    "unknown_group": 404,
+    "unknown_log": 404,
+    "unknown_member": 404,
+    "unknown_partition": 404,
+    "unknown_producer": 404,
+    "unknown_topic": 404,
+}
+"""The one place where error codes become HTTP statuses; a test checks that none is missing."""
+
+RETRY_AFTER_S = {"storage_busy": 1, "disk_full": 10, "server_busy": 1, "not_ready": 1}
+RETRY_AFTER_OTHERWISE_S = 5
+
+Header = tuple[bytes, bytes]
+
+encode_json = msgspec.json.Encoder().encode
+
+
+class ErrorBody(msgspec.Struct, frozen=True, rename={"text": "error"}):
+    """What went wrong; `code` is stable, `hint` says what to do."""
+
+    text: str
+    code: str
+    status: int
+    hint: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class HttpRefusal(Exception):
+    """A request that is refused for how it is sent, before anybody looks at what it asks for."""
+
+    def __init__(
+        self, status: int, code: str, message: str, *, hint: str | None = None, headers: Iterable[Header] = ()
+    ) -> None:
+        super().__init__(message)
+        self.body = ErrorBody(message, code, status, msgspec.UNSET if hint is None else hint)
+        self.headers = tuple(headers)
+
+
+def error_body(error: GoQueueError) -> ErrorBody:
+    hint = msgspec.UNSET if error.hint is None else error.hint
+    return ErrorBody(error.message, error.code, STATUS_BY_CODE[error.code], hint)
+
+
+async def respond_error(send: Send, error: HttpRefusal | GoQueueError, headers: Iterable[Header] = ()) -> None:
+    if isinstance(error, HttpRefusal):
+        body, headers = error.body, (*error.headers, *headers)
+    else:
+        body = error_body(error)
+    await respond(send, body.status, encode_json(body), headers=(*retry_after(body), *headers))
+
+
+def retry_after(body: ErrorBody) -> tuple[Header, ...]:
+    """Every answer that says "not now" says when."""
+    if body.status not in (429, 503):
+        return ()
+    return ((b"retry-after", b"%d" % RETRY_AFTER_S.get(body.code, RETRY_AFTER_OTHERWISE_S)),)
+
+
+async def respond(
+    send: Send,
+    status: int,
+    payload: bytes,
+    *,
+    media_type: bytes = b"application/json",
+    headers: Iterable[Header] = (),
+    finished: bool = True,
+) -> None:
+    """Send a whole answer; an unfinished one keeps the request open, though the client has all of it."""
+    head: dict[str, Any] = {
+        "type": "http.response.start",
+        "status": status,
+        "headers": [(b"content-type", media_type), (b"content-length", b"%d" % len(payload)), *headers],
+    }
+    await send(head)
+    await send({"type": "http.response.body", "body": payload, "more_body": not finished})

@@ -1,0 +1,103 @@
+"""From the table of endpoints to routes: find the endpoint, read the request, call the handler, send the answer."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from starlette.routing import Mount, Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from goqueue.engine.broker import Broker
+from goqueue.errors import GoQueueError, InternalError
+from goqueue.gateways.http.endpoint import Endpoint, Reply
+from goqueue.gateways.http.requests import RequestReader
+from goqueue.gateways.http.responses import HttpRefusal, encode_json, respond, respond_error
+from goqueue.gateways.http.waiting import ClientGone, Waiting
+
+__all__ = ["VERSION_PREFIX", "ReportBug", "router"]
+
+VERSION_PREFIX = "/v1"
+
+ReportBug = Callable[[BaseException], None]
+
+
+def router(endpoints: Iterable[Endpoint], broker: Broker, report_bug: ReportBug, waiting: Waiting) -> ASGIApp:
+    """Every endpoint at its path, and again under /v1."""
+    by_path: dict[str, dict[str, _Operation]] = {}
+    for endpoint in endpoints:
+        methods = by_path.setdefault(endpoint.path, {})
+        assert endpoint.method not in methods, f"{endpoint.method} {endpoint.path} is there twice"
+        methods[endpoint.method] = _Operation(endpoint, broker, report_bug, waiting)
+    routes = [Route(path, _Resource(methods)) for path, methods in by_path.items()]
+    versioned = Router(routes, redirect_slashes=False, default=_unknown_route)
+    return Router([*routes, Mount(VERSION_PREFIX, versioned)], redirect_slashes=False, default=_unknown_route)
+
+
+async def _unknown_route(scope: Scope, _: Receive, send: Send) -> None:
+    path = scope["path"]
+    shown = path if len(path) <= 200 else path[:200] + "…"
+    await respond_error(send, HttpRefusal(404, "unknown_route", f"there is no {shown}", hint="see /docs"))
+
+
+class _Operation:
+    """One endpoint at work."""
+
+    def __init__(self, endpoint: Endpoint, broker: Broker, report_bug: ReportBug, waiting: Waiting) -> None:
+        self._endpoint = endpoint
+        self._broker = broker
+        self._report_bug = report_bug
+        self._waiting = waiting
+        self._reader = RequestReader(endpoint)
+        self._media_type = endpoint.media_type.encode()
+        self._is_json = endpoint.media_type == "application/json"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            reply = await self._carry_out(scope, receive)
+        except (GoQueueError, HttpRefusal) as refusal:
+            await respond_error(send, refusal)
+        except ClientGone:
+            return
+        except Exception as bug:
+            self._report_bug(bug)
+            await respond_error(send, InternalError("the broker failed to answer; its log says why"))
+        else:
+            payload, status, headers = reply
+            await respond(send, status, payload, media_type=self._media_type, headers=headers)
+
+    async def _carry_out(self, scope: Scope, receive: Receive) -> tuple[bytes, int, tuple[tuple[bytes, bytes], ...]]:
+        message = await receive()
+        params = self._reader.params(scope["path_params"])
+        query = self._reader.query(scope["query_string"])
+        body = self._reader.body(message["body"])
+        work = self._endpoint.handler(self._broker, params, query, body)
+        answer = await (self._waiting.result_of(work, receive) if self._endpoint.waits else work)
+        if isinstance(answer, Reply):
+            return self._encode(answer.content), answer.status, answer.headers
+        return self._encode(answer), self._endpoint.status, ()
+
+    def _encode(self, content: Any) -> bytes:
+        return encode_json(content) if self._is_json else bytes(content)
+
+
+class _Resource:
+    """What can be done at one path."""
+
+    def __init__(self, methods: Mapping[str, _Operation]) -> None:
+        self._methods = dict(methods)
+        if "GET" in methods:
+            self._methods["HEAD"] = methods["GET"]
+        self._allow = ", ".join(sorted(self._methods))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        operation = self._methods.get(scope["method"])
+        if operation is not None:
+            await operation(scope, receive, send)
+            return
+        refusal = HttpRefusal(
+            405,
+            "method_not_allowed",
+            f"{scope['method']} is not for {scope['path'][:200]}",
+            hint=f"allowed here: {self._allow}",
+            headers=((b"allow", self._allow.encode()),),
+        )
+        await respond_error(send, refusal)

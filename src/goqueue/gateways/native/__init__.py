@@ -1,0 +1,1 @@
+"""The native listener: frames in, use cases, frames out."""

@@ -1,0 +1,238 @@
+"""One native connection: takes frames in, sends replies out, and keeps both directions within bounds.
+
+Requests are answered in the order in which they finish. Reading stops while too many requests are under way or
+the client does not take its replies, so a connection's memory is bounded whatever the client does.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol, cast
+
+import msgspec
+
+from goqueue.errors import GoQueueError, InvalidRequest
+from goqueue.wire.native.frames import Frame, FrameFlag, Opcode, frame_head
+from goqueue.wire.native.messages import ErrorReply
+from goqueue.wire.native.reader import FrameReader
+
+__all__ = ["Connection", "ConnectionHome", "ConnectionLimits", "Dispatch"]
+
+Buffer = bytes | bytearray | memoryview
+
+
+class ConnectionLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one connection may do, and how many there may be."""
+
+    connections: int = 20_000
+    frame_bytes: int = 24 * 1024 * 1024
+    requests_under_way: int = 1024
+    bytes_under_way: int = 32 * 1024 * 1024
+    frame_within_ms: int = 30_000
+    """A frame that has begun must be complete by then: a client that sends a byte now and then is cut off. So is one
+    that does not say hello, or takes nothing of its replies, for so long."""
+    idle_ms: int = 600_000
+
+
+class Dispatch(Protocol):
+    """Carries out a request; replies through the connection, now or later."""
+
+    def __call__(self, connection: "Connection", frame: Frame) -> None: ...
+    def end_waits(self) -> None:
+        """Answer now what only waits for something to happen."""
+
+
+class ConnectionHome(Protocol):
+    """Who keeps the connections; `opened` says whether there is room for one more."""
+
+    def opened(self, connection: "Connection") -> bool: ...
+    def idle(self, connection: "Connection") -> None: ...
+    def closed(self, connection: "Connection") -> None: ...
+
+
+class Connection(asyncio.BufferedProtocol):
+    """Made by the listener for each client."""
+
+    def __init__(self, dispatch: Dispatch, limits: ConnectionLimits, home: ConnectionHome, scratch: memoryview) -> None:
+        self._dispatch = dispatch
+        self._limits = limits
+        self._home = home
+        self._reader = FrameReader(scratch, limits.frame_bytes, self._take_frame)
+        self._transport: asyncio.Transport
+        self._under_way: dict[int, int] = {}
+        self._bytes_under_way = 0
+        self._writing_paused = False
+        self._reading_paused = False
+        self._is_draining = False
+        self._last_frame_at = 0.0
+        self._partial_since: float | None = None
+        self._unread = 0
+        self._unread_since = 0.0
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.has_greeted = False
+        self.is_closing = False
+
+    # Life cycle.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._last_frame_at = asyncio.get_running_loop().time()
+        if not self._home.opened(self):
+            self._hang_up(InvalidRequest("there are too many connections", hint="close some that are not used"))
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self.is_closing = True
+        self._under_way.clear()
+        for task in self.tasks:
+            task.cancel()
+        self._home.closed(self)
+
+    def close(self) -> None:
+        self.is_closing = True
+        self._transport.close()
+
+    def abort(self) -> None:
+        """Without waiting until the client has taken what was written."""
+        self.is_closing = True
+        self._transport.abort()
+
+    def drain(self) -> None:
+        """Take no more requests."""
+        self._is_draining = True
+        if not self._reading_paused and not self.is_closing:
+            self._reading_paused = True
+            self._transport.pause_reading()
+
+    @property
+    def requests_under_way(self) -> int:
+        return len(self._under_way)
+
+    @property
+    def frame_limit(self) -> int:
+        return self._limits.frame_bytes
+
+    def is_overdue(self, now: float) -> bool:
+        """Whether the client has taken too long with a frame or with its replies, or has been silent for too long."""
+        within_s = self._limits.frame_within_ms / 1000
+        if self._writing_paused or self.is_closing:
+            return self._leaves_replies(now, within_s)
+        if self._partial_since is not None and not self._reading_paused:
+            return now - self._partial_since > within_s
+        silent_for = now - self._last_frame_at
+        return not self._under_way and silent_for > (self._limits.idle_ms / 1000 if self.has_greeted else within_s)
+
+    def _leaves_replies(self, now: float, within_s: float) -> bool:
+        unread = self._transport.get_write_buffer_size()
+        if unread < self._unread:
+            self._unread_since = now
+        self._unread = unread
+        return now - self._unread_since > within_s
+
+    # Frames in.
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._reader.buffer()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._read(lambda: self._reader.received(nbytes))
+
+    def _read(self, advance: Callable[[], None]) -> None:
+        try:
+            advance()
+        except InvalidRequest as error:
+            # The bytes cannot be trusted from here on.
+            self._hang_up(error)
+        if not self._reader.has_partial_frame:
+            self._partial_since = None
+        elif self._partial_since is None:
+            self._partial_since = asyncio.get_running_loop().time()
+
+    def _hang_up(self, why: InvalidRequest) -> None:
+        self._note_unread()
+        self._write(frame_head(0, FrameFlag.ERROR, 0, encode_error(why), 0), [])
+        self.close()
+
+    def _take_frame(self, frame: Frame) -> bool:
+        self._partial_since = None
+        self._last_frame_at = asyncio.get_running_loop().time()
+        if frame.correlation in self._under_way:
+            raise InvalidRequest(f"correlation id {frame.correlation} is still in use")
+        if not self.has_greeted and frame.opcode != Opcode.HELLO:
+            raise InvalidRequest("the first frame is not HELLO", hint="use a native client")
+        self._under_way[frame.correlation] = 0
+        self.weigh(frame.correlation, len(frame.head) + len(frame.tail))
+        self._dispatch(self, frame)
+        self._balance()
+        return not self._reading_paused and not self.is_closing
+
+    def weigh(self, correlation: int, size: int) -> None:
+        """A request takes so much more room until it is answered."""
+        self._under_way[correlation] += size
+        self._bytes_under_way += size
+
+    # Replies out.
+
+    def reply(self, opcode: int, correlation: int, head: bytes, tail: list[Buffer]) -> None:
+        """Answer the request with this opcode and correlation id."""
+        if not self.is_closing:
+            self._write(frame_head(opcode, 0, correlation, head, sum(map(len, tail))), tail)
+        self.finish(correlation)
+
+    def refuse(self, opcode: int, correlation: int, error: GoQueueError) -> None:
+        if not self.is_closing:
+            self._write(frame_head(opcode, FrameFlag.ERROR, correlation, encode_error(error), 0), [])
+        self.finish(correlation)
+
+    def _write(self, head: bytes, tail: list[Buffer]) -> None:
+        if tail:
+            self._transport.writelines([head, *tail])
+        else:
+            self._transport.write(head)
+
+    def finish(self, correlation: int) -> None:
+        """The request is done with, answered or not."""
+        self._bytes_under_way -= self._under_way.pop(correlation, 0)
+        if not self._under_way:
+            self._home.idle(self)
+        if self._reading_paused:
+            self._balance()
+
+    # Keeping within bounds.
+
+    def pause_writing(self) -> None:
+        self._writing_paused = True
+        self._note_unread()
+        self._balance()
+
+    def resume_writing(self) -> None:
+        self._writing_paused = False
+        self._balance()
+
+    def _note_unread(self) -> None:
+        self._unread = self._transport.get_write_buffer_size()
+        self._unread_since = asyncio.get_running_loop().time()
+
+    def _balance(self) -> None:
+        busy = (
+            self._is_draining
+            or self._writing_paused
+            or len(self._under_way) >= self._limits.requests_under_way
+            or self._bytes_under_way >= self._limits.bytes_under_way
+        )
+        if busy == self._reading_paused or self.is_closing:
+            return
+        self._reading_paused = busy
+        if busy:
+            self._transport.pause_reading()
+        else:
+            asyncio.get_running_loop().call_soon(self._resume)
+
+    def _resume(self) -> None:
+        """Take the frames that arrived before the pause; read on when they have not filled the limits again."""
+        if not self._reading_paused and not self.is_closing:
+            self._read(self._reader.resume)
+        if not self._reading_paused and not self.is_closing:
+            self._transport.resume_reading()
+
+
+def encode_error(error: GoQueueError) -> bytes:
+    return msgspec.msgpack.encode(ErrorReply(error.code, error.message, error.hint))

@@ -1,0 +1,85 @@
+"""What a native fetch does: reads for anybody, or for a member of a group what is its own."""
+
+import asyncio
+from typing import Any
+
+from goqueue import codec
+from goqueue.engine.broker import Broker
+from goqueue.engine.fetch import Fetched, FetchFrom, fetch
+from goqueue.errors import MemberFenced
+from goqueue.gateways.native.connection import Buffer
+from goqueue.model.log import LogId
+from goqueue.model.topic import TopicName
+from goqueue.wire.native import messages
+from goqueue.wire.native.frames import MAX_FRAME_BYTES
+
+__all__ = ["FETCH_BYTES", "Fetching"]
+
+FETCH_BYTES = MAX_FRAME_BYTES - codec.MAX_VALUE - 1024 * 1024
+"""Most that a fetch may ask for: one more record of the largest kind still fits into the frame of the answer."""
+
+
+class Fetching:
+    """Answers fetches; those that wait can be made to answer at once."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._waits: set[asyncio.Task[Any]] = set()
+        self._is_stopping = False
+
+    async def __call__(self, request: messages.Fetch) -> tuple[messages.Fetched, list[Buffer]]:
+        member = request.member
+        if member is not None:
+            group = self._broker.groups.group(member.group)
+            group.check_poll(member.member_id, member.generation, now=self._broker.clock.now_ns())
+        parts = [FetchFrom(TopicName(part.topic), part.partition, part.offset) for part in request.parts]
+        answers = await self._fetch(parts, min(request.max_bytes, FETCH_BYTES), request.wait_ms)
+        if member is not None:
+            answers = self._only_own(member, parts, answers)
+        tail: list[Buffer] = [chunk.records for answer in answers for chunk in answer.chunks]
+        return messages.Fetched(tuple(map(_fetched_part, parts, answers))), tail
+
+    def end_waits(self) -> None:
+        self._is_stopping = True
+        for task in tuple(self._waits):
+            task.cancel()
+
+    async def _fetch(self, parts: list[FetchFrom], max_bytes: int, wait_ms: int) -> list[Fetched]:
+        task = asyncio.current_task()
+        assert task is not None
+        self._waits.add(task)
+        try:
+            return await fetch(self._broker, parts, max_bytes=max_bytes, wait_ms=wait_ms)
+        except asyncio.CancelledError:
+            if not self._is_stopping:
+                raise
+            task.uncancel()
+            return await fetch(self._broker, parts, max_bytes=max_bytes, wait_ms=0)
+        finally:
+            self._waits.discard(task)
+
+    def _only_own(self, member: messages.GroupMember, parts: list[FetchFrom], answers: list[Fetched]) -> list[Fetched]:
+        """The group may have changed while the fetch waited."""
+        own = set(self._broker.groups.group(member.group).assignment(member.member_id).partitions)
+        return [
+            answer if (log := LogId(part.topic, part.partition)) in own else Fetched(refusal=_fenced(member, log))
+            for part, answer in zip(parts, answers, strict=True)
+        ]
+
+
+def _fenced(member: messages.GroupMember, log: LogId) -> MemberFenced:
+    return MemberFenced(f"{log} is not for {member.member_id} to read")
+
+
+def _fetched_part(part: FetchFrom, answer: Fetched) -> messages.FetchedPart:
+    refusal = answer.refusal
+    return messages.FetchedPart(
+        part.topic,
+        part.partition,
+        answer.chunks[0].first_offset if answer.chunks else part.offset,
+        answer.next_offset,
+        answer.high_watermark,
+        answer.start_offset,
+        answer.size,
+        messages.ErrorReply(refusal.code, refusal.message, refusal.hint) if refusal is not None else None,
+    )

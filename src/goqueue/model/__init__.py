@@ -1,0 +1,1 @@
+"""Values that everything speaks in; frozen, and valid once they exist."""

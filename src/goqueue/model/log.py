@@ -1,0 +1,59 @@
+"""What a partition log is called, and what reading from one gives."""
+
+from typing import NamedTuple
+
+import msgspec
+
+from goqueue.errors import InvalidRequest
+
+__all__ = ["Chunk", "Damage", "LogId", "SegmentInfo"]
+
+
+class LogId(NamedTuple):
+    """One partition's log."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}/{self.partition}"
+
+    @classmethod
+    def parse(cls, text: str) -> "LogId":
+        topic, _, partition = text.rpartition("/")
+        if not topic or not partition.isdecimal():
+            raise InvalidRequest(f"{text!r} does not name a partition", hint="write it as topic/partition")
+        return cls(topic, int(partition))
+
+
+class Damage(msgspec.Struct, frozen=True):
+    """A range of bytes that no longer holds what was written; the offsets are the bounds of what may be missing."""
+
+    file: str
+    position: int
+    length: int
+    first_offset: int
+    last_offset: int
+    reason: str
+
+    def __str__(self) -> str:
+        lost = f"offsets {self.first_offset} to {self.last_offset}"
+        return f"{self.file}: {self.reason} at byte {self.position}, {self.length} bytes unreadable ({lost})"
+
+
+class Chunk(msgspec.Struct, frozen=True):
+    """Whole records as they lie in the log, and where to go on reading."""
+
+    records: bytes | memoryview
+    first_offset: int
+    next_offset: int
+    damage: tuple[Damage, ...] = ()
+
+
+class SegmentInfo(msgspec.Struct, frozen=True, array_like=True):
+    """One segment of a log: offsets from `base_offset` up to, but not including, `next_offset`."""
+
+    base_offset: int
+    next_offset: int
+    size: int
+    max_timestamp_ns: int

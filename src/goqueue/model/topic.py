@@ -1,0 +1,94 @@
+"""A topic: its name, its settings, and the hash range each of its partitions owns."""
+
+import itertools
+import re
+from enum import StrEnum
+from typing import Annotated, NewType
+
+import msgspec
+
+from goqueue.errors import InvalidRequest
+
+__all__ = ["Cleanup", "Durability", "HashRange", "Topic", "TopicConfig", "TopicName", "hash_ranges", "topic_name"]
+
+TopicName = NewType("TopicName", str)
+
+MINUTE_MS = 60_000
+HOUR_MS = 60 * MINUTE_MS
+DAY_MS = 24 * HOUR_MS
+LONGEST_DEDUP_WINDOW_MS = 30 * DAY_MS
+LONGEST_NAME = 249
+MOST_PARTITIONS = 10_000
+HASH_SPACE = 1 << 32
+LARGEST = (1 << 53) - 1
+"""Beyond this, clients that keep numbers as doubles would round."""
+MAX_VALUE = 16 * 1024 * 1024
+
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}", re.ASCII)
+
+
+def topic_name(text: str) -> TopicName:
+    """Check a name at the edge: it becomes a folder, so nothing that is not harmless may pass."""
+    if not _NAME.fullmatch(text) or text in (".", ".."):
+        shown = text if len(text) <= 60 else text[:60] + "…"
+        raise InvalidRequest(
+            f"{shown!r} is not a topic name",
+            hint=f"use 1 to {LONGEST_NAME} letters, digits, dots, underscores or hyphens, and not . or ..",
+        )
+    return TopicName(text)
+
+
+class Durability(StrEnum):
+    """When a publish is confirmed."""
+
+    MEMORY = "memory"
+    """Written to the page cache; synced in the background."""
+    FSYNC = "fsync"
+    """Synced to the disk; one sync serves everyone who waits."""
+
+
+class Cleanup(StrEnum):
+    """How a topic sheds old records."""
+
+    DELETE = "delete"
+    COMPACT = "compact"
+    COMPACT_DELETE = "compact,delete"
+
+
+class TopicConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Settings of one topic; None means without limit."""
+
+    durability: Durability = Durability.FSYNC
+    cleanup: Cleanup = Cleanup.DELETE
+    retention_ms: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)] | None = 168 * HOUR_MS
+    retention_bytes: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)] | None = None
+    delete_retention_ms: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] = DAY_MS
+    max_value_bytes: Annotated[int, msgspec.Meta(ge=1, le=MAX_VALUE)] = MAX_VALUE
+    dedup_window_ms: Annotated[int, msgspec.Meta(ge=0, le=LONGEST_DEDUP_WINDOW_MS)] = 10 * MINUTE_MS
+    """How long the ids of records are remembered; 0 for not at all."""
+
+
+class HashRange(msgspec.Struct, frozen=True, array_like=True):
+    """Key hashes from `start` up to, but not including, `stop`."""
+
+    start: int
+    stop: int
+
+
+def hash_ranges(partitions: int) -> tuple[HashRange, ...]:
+    """Equal parts of the 32-bit hash space, so that a part can later be split without moving other keys."""
+    bounds = [HASH_SPACE * i // partitions for i in range(partitions + 1)]
+    return tuple(HashRange(start, stop) for start, stop in itertools.pairwise(bounds))
+
+
+class Topic(msgspec.Struct, frozen=True):
+    """A topic as the catalog knows it; `epoch` grows with every change."""
+
+    name: TopicName
+    config: TopicConfig
+    ranges: tuple[HashRange, ...]
+    epoch: int = 1
+
+    @property
+    def partitions(self) -> int:
+        return len(self.ranges)

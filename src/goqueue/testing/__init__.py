@@ -1,0 +1,11 @@
+"""Stand-ins for time, chance and disks, for testing GoQueue and what is built on it."""
+
+from goqueue.testing.clock import FakeClock
+from goqueue.testing.crash_states import crash_states
+from goqueue.testing.disk_image import Image
+from goqueue.testing.entropy import SeededEntropy
+from goqueue.testing.observer import RecordingObserver
+from goqueue.testing.power_cut import Platter
+from goqueue.testing.simulated_disk import SimulatedFileSystem
+
+__all__ = ["FakeClock", "Image", "Platter", "RecordingObserver", "SeededEntropy", "SimulatedFileSystem", "crash_states"]

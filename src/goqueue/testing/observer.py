@@ -1,0 +1,32 @@
+"""Remembers everything storage reports, for a test to look at."""
+
+from goqueue.errors import GoQueueError
+from goqueue.model.log import Damage, LogId
+
+__all__ = ["RecordingObserver"]
+
+
+class RecordingObserver:
+    """A `StorageObserver` that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.damage: list[Damage] = []
+        self.journal_damage: list[tuple[str, int]] = []
+        self.dropped: list[tuple[str, int]] = []
+        self.failed_logs: list[tuple[LogId, GoQueueError]] = []
+        self.failures: list[GoQueueError] = []
+
+    def damaged(self, damage: Damage) -> None:
+        self.damage.append(damage)
+
+    def journal_damaged(self, description: str, entries: int) -> None:
+        self.journal_damage.append((description, entries))
+
+    def tail_dropped(self, where: str, size: int) -> None:
+        self.dropped.append((where, size))
+
+    def log_failed(self, log: LogId, failure: GoQueueError) -> None:
+        self.failed_logs.append((log, failure))
+
+    def storage_failed(self, failure: GoQueueError) -> None:
+        self.failures.append(failure)

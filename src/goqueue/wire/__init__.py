@@ -1,0 +1,1 @@
+"""Formats shared by gateways and clients."""

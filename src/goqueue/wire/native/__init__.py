@@ -1,0 +1,1 @@
+"""The native protocol: frames over TCP, many requests in flight on one connection."""

@@ -1,0 +1,93 @@
+"""Frames of the native protocol.
+
+    u32 length of what follows, u8 opcode, u8 flags, u32 correlation id, u32 head length, head, tail
+
+The head is msgpack, an array in the order of the message's fields; the tail is raw record bytes and may be empty.
+A reply carries the opcode and the correlation id of its request. Numbers are big-endian.
+
+The version of the protocol is agreed on in the first exchange (HELLO). Fields may be added at the end of a
+message within a version, as readers ignore what they do not know; anything else takes a new version.
+"""
+
+import struct
+from enum import IntEnum, IntFlag
+from typing import NamedTuple
+
+__all__ = [
+    "FRAME_HEAD",
+    "LENGTH_SIZE",
+    "MAX_FRAME_BYTES",
+    "PROTOCOL_VERSION",
+    "Frame",
+    "FrameFlag",
+    "Opcode",
+    "encode_frame",
+    "frame_head",
+]
+
+PROTOCOL_VERSION = 1
+MAX_FRAME_BYTES = 24 * 1024 * 1024
+"""Room for the largest record there can be, and a little more."""
+
+LENGTH_SIZE = 4
+FRAME_HEAD = struct.Struct(">IBBII")
+
+
+class Opcode(IntEnum):
+    """What a frame asks for."""
+
+    HELLO = 1
+    METADATA = 2
+    CREATE_TOPIC = 3
+    ALTER_TOPIC = 4
+    DELETE_TOPIC = 5
+    INIT_PRODUCER = 6
+    PUBLISH = 7
+    FETCH = 8
+    LIST_OFFSETS = 9
+    JOIN_GROUP = 10
+    HEARTBEAT = 11
+    LEAVE_GROUP = 12
+    COMMIT_OFFSETS = 13
+    FETCH_OFFSETS = 14
+    RESET_OFFSETS = 15
+    LIST_GROUPS = 16
+    DESCRIBE_GROUP = 17
+    DELETE_GROUP = 18
+    PAUSE_GROUP = 19
+
+
+class FrameFlag(IntFlag):
+    ERROR = 1
+    """The reply is an error; its head is an ErrorReply."""
+    NO_REPLY = 2
+    """The client wants no reply (publish with acks=none)."""
+
+
+class Frame(NamedTuple):
+    """One frame, taken apart."""
+
+    opcode: int
+    flags: int
+    correlation: int
+    head: memoryview
+    tail: memoryview
+
+
+def frame_head(opcode: int, flags: int, correlation: int, head: bytes, tail_length: int) -> bytes:
+    """The bytes before the tail, which is sent after them without being copied."""
+    length = FRAME_HEAD.size - LENGTH_SIZE + len(head) + tail_length
+    return FRAME_HEAD.pack(length, opcode, flags, correlation, len(head)) + head
+
+
+def encode_frame(opcode: int, flags: int, correlation: int, head: bytes, tail: bytes = b"") -> bytes:
+    return frame_head(opcode, flags, correlation, head, len(tail)) + tail
+
+
+def parse_frame(data: memoryview) -> Frame | None:
+    """Take apart the bytes that the length announced; None when the head does not fit in them."""
+    _, opcode, flags, correlation, head_length = FRAME_HEAD.unpack_from(data)
+    end = FRAME_HEAD.size + head_length
+    if end > len(data):
+        return None
+    return Frame(opcode, flags, correlation, data[FRAME_HEAD.size : end], data[end:])

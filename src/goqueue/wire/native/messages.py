@@ -1,0 +1,386 @@
+"""Heads of native frames: what is asked and what is answered.
+
+Structs are arrays on the wire, in the order of their fields; new fields go to the end, with a default.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from goqueue.model.topic import Topic, TopicConfig
+
+__all__ = [
+    "AlterTopic",
+    "Assigned",
+    "CommitOffsets",
+    "CreateTopic",
+    "DeleteGroup",
+    "DeleteTopic",
+    "DescribeGroup",
+    "Done",
+    "ErrorReply",
+    "Fetch",
+    "FetchFrom",
+    "FetchOffsets",
+    "Fetched",
+    "FetchedPart",
+    "GroupDescription",
+    "GroupList",
+    "GroupMember",
+    "GroupSummary",
+    "Heartbeat",
+    "Hello",
+    "InitProducer",
+    "JoinGroup",
+    "Joined",
+    "LeaveGroup",
+    "ListGroups",
+    "ListOffsets",
+    "MemberDescription",
+    "Metadata",
+    "MetadataReply",
+    "OffsetAnswer",
+    "OffsetQuestion",
+    "Offsets",
+    "OffsetsReply",
+    "Original",
+    "PartitionOffset",
+    "PauseGroup",
+    "Publish",
+    "Published",
+    "ResetOffsets",
+    "ResetReply",
+    "TopicPartition",
+    "TopicReply",
+    "Welcome",
+]
+
+DurabilityName = Literal["memory", "fsync"]
+
+
+class ErrorReply(msgspec.Struct, frozen=True, array_like=True):
+    code: str
+    message: str
+    hint: str | None = None
+
+
+class Done(msgspec.Struct, frozen=True, array_like=True):
+    """There is nothing more to say."""
+
+
+# Connection.
+
+
+class Hello(msgspec.Struct, frozen=True, array_like=True):
+    versions: tuple[int, ...]
+    client: str = ""
+
+
+class Welcome(msgspec.Struct, frozen=True, array_like=True):
+    version: int
+    server: str
+    max_frame_bytes: int
+
+
+# Topics.
+
+
+class Metadata(msgspec.Struct, frozen=True, array_like=True):
+    """Which topics; all of them when none is named."""
+
+    topics: tuple[str, ...] | None = None
+
+
+class MetadataReply(msgspec.Struct, frozen=True, array_like=True):
+    topics: tuple[Topic, ...]
+
+
+class CreateTopic(msgspec.Struct, frozen=True, array_like=True):
+    name: str
+    partitions: int
+    config: TopicConfig
+
+
+class AlterTopic(msgspec.Struct, frozen=True, array_like=True):
+    name: str
+    config: TopicConfig
+
+
+class DeleteTopic(msgspec.Struct, frozen=True, array_like=True):
+    name: str
+
+
+class TopicReply(msgspec.Struct, frozen=True, array_like=True):
+    topic: Topic
+
+
+# Records.
+
+
+class InitProducer(msgspec.Struct, frozen=True, array_like=True):
+    """A new identity, or for one that had an identity the next epoch of it, which fences its earlier self."""
+
+    producer_id: int | None = None
+    epoch: int = 0
+
+
+class ProducerIdentity(msgspec.Struct, frozen=True, array_like=True):
+    producer_id: int
+    epoch: int
+
+
+class Publish(msgspec.Struct, frozen=True, array_like=True):
+    """The tail holds the records, all for one partition.
+
+    With a producer id the batch is written once however often it is sent; `sequence` counts the producer's records
+    in this partition. `ids` names records (one for each) that must be unique in the topic for a while.
+    """
+
+    topic: str
+    partition: int
+    durability: DurabilityName | None = None
+    producer_id: int | None = None
+    producer_epoch: int = 0
+    sequence: int = 0
+    ids: tuple[str | None, ...] | None = None
+
+
+class Original(msgspec.Struct, frozen=True, array_like=True):
+    """A record that was not written again, by its number in the batch; the offset of its original is in `offsets`."""
+
+    step: int
+    partition: int
+    timestamp_ns: int
+
+
+class Published(msgspec.Struct, frozen=True, array_like=True):
+    """Offsets run from `base_offset`; `offsets` is there when they do not run through, as some were known before.
+
+    `duplicate` is about the batch as a whole, `originals` names the records that were known by their ids.
+    """
+
+    base_offset: int
+    count: int
+    timestamp_ns: int
+    duplicate: bool = False
+    offsets: tuple[int, ...] | None = None
+    originals: tuple[Original, ...] = ()
+
+
+class FetchFrom(msgspec.Struct, frozen=True, array_like=True):
+    topic: str
+    partition: int
+    offset: int
+
+
+class GroupMember(msgspec.Struct, frozen=True, array_like=True):
+    """As whom a member of a group asks: refused when the group has gone on without it."""
+
+    group: str
+    member_id: str
+    generation: int
+
+
+class Fetch(msgspec.Struct, frozen=True, array_like=True):
+    """Records of several partitions; waits up to `wait_ms` until there is at least one.
+
+    A member of a group gets nothing of partitions that are, or while it waited became, another one's.
+    """
+
+    parts: tuple[FetchFrom, ...]
+    max_bytes: int = 1024 * 1024
+    wait_ms: int = 0
+    member: GroupMember | None = None
+
+
+class FetchedPart(msgspec.Struct, frozen=True, array_like=True):
+    """`length` bytes of the tail. Records below the asked offset never come; `next_offset` is where to go on."""
+
+    topic: str
+    partition: int
+    first_offset: int
+    next_offset: int
+    high_watermark: int
+    start_offset: int
+    length: int
+    error: ErrorReply | None = None
+
+
+class Fetched(msgspec.Struct, frozen=True, array_like=True):
+    parts: tuple[FetchedPart, ...]
+
+
+class OffsetQuestion(msgspec.Struct, frozen=True, array_like=True):
+    topic: str
+    partition: int
+    at: Literal["earliest", "latest"] | int
+    """Or a time in nanoseconds: the first record that is not older."""
+
+
+class ListOffsets(msgspec.Struct, frozen=True, array_like=True):
+    questions: tuple[OffsetQuestion, ...]
+
+
+class OffsetAnswer(msgspec.Struct, frozen=True, array_like=True):
+    topic: str
+    partition: int
+    offset: int
+
+
+class Offsets(msgspec.Struct, frozen=True, array_like=True):
+    answers: tuple[OffsetAnswer, ...]
+
+
+# Groups.
+
+
+class TopicPartition(msgspec.Struct, frozen=True, array_like=True):
+    topic: str
+    partition: int
+
+
+class JoinGroup(msgspec.Struct, frozen=True, array_like=True):
+    group: str
+    client_id: str
+    topics: tuple[str, ...] = ()
+    pattern: str | None = None
+    protocol: Literal["cooperative", "eager"] = "cooperative"
+    assignor: Literal["sticky", "range", "round_robin"] | None = None
+    session_ms: int = 30_000
+    instance_id: str | None = None
+    member_id: str | None = None
+    """Of a member that joins again, as the eager protocol asks for at every rebalance."""
+
+
+class Joined(msgspec.Struct, frozen=True, array_like=True):
+    member_id: str
+    generation: int
+    assigned: tuple[TopicPartition, ...]
+    heartbeat_ms: int
+    paused: bool = False
+
+
+class Heartbeat(msgspec.Struct, frozen=True, array_like=True):
+    """`owned` is what the member works on now: leaving out what it was asked to revoke confirms the revocation."""
+
+    group: str
+    member_id: str
+    generation: int
+    owned: tuple[TopicPartition, ...] | None = None
+
+
+class Assigned(msgspec.Struct, frozen=True, array_like=True):
+    """What the member is to work on from now, and what of its work it has to give up first."""
+
+    generation: int
+    assigned: tuple[TopicPartition, ...]
+    revoke: tuple[TopicPartition, ...]
+    paused: bool = False
+    moving: bool = False
+    """Partitions are on their way from one member to another: it is worth asking again soon."""
+
+
+class LeaveGroup(msgspec.Struct, frozen=True, array_like=True):
+    group: str
+    member_id: str
+
+
+class PartitionOffset(msgspec.Struct, frozen=True, array_like=True):
+    topic: str
+    partition: int
+    offset: int
+    metadata: str = ""
+
+
+class CommitOffsets(msgspec.Struct, frozen=True, array_like=True):
+    group: str
+    offsets: tuple[PartitionOffset, ...]
+    member_id: str | None = None
+    generation: int | None = None
+
+
+class FetchOffsets(msgspec.Struct, frozen=True, array_like=True):
+    group: str
+    topics: tuple[str, ...] | None = None
+
+
+class OffsetsReply(msgspec.Struct, frozen=True, array_like=True):
+    offsets: tuple[PartitionOffset, ...]
+
+
+class ResetOffsets(msgspec.Struct, frozen=True, array_like=True):
+    """Where to: earliest, latest, an offset, or a time in nanoseconds; with `dry_run` nothing changes."""
+
+    group: str
+    to: Literal["earliest", "latest", "offset", "timestamp"]
+    value: int | None = None
+    topics: tuple[str, ...] | None = None
+    dry_run: bool = False
+
+
+class ResetReply(msgspec.Struct, frozen=True, array_like=True):
+    changes: tuple["OffsetChange", ...]
+    dry_run: bool
+
+
+class OffsetChange(msgspec.Struct, frozen=True, array_like=True):
+    topic: str
+    partition: int
+    before: int | None
+    after: int
+
+
+class ListGroups(msgspec.Struct, frozen=True, array_like=True):
+    pass
+
+
+class GroupSummary(msgspec.Struct, frozen=True, array_like=True):
+    group: str
+    state: str
+    protocol: str
+    members: int
+    lag: int
+
+
+class GroupList(msgspec.Struct, frozen=True, array_like=True):
+    groups: tuple[GroupSummary, ...]
+
+
+class DescribeGroup(msgspec.Struct, frozen=True, array_like=True):
+    group: str
+
+
+class MemberDescription(msgspec.Struct, frozen=True, array_like=True):
+    member_id: str
+    client_id: str
+    instance_id: str | None
+    partitions: tuple[TopicPartition, ...]
+
+
+class PartitionLag(msgspec.Struct, frozen=True, array_like=True):
+    topic: str
+    partition: int
+    committed: int | None
+    end: int
+    lag: int
+    member_id: str | None
+
+
+class GroupDescription(msgspec.Struct, frozen=True, array_like=True):
+    group: str
+    state: str
+    protocol: str
+    assignor: str
+    generation: int
+    paused: bool
+    members: tuple[MemberDescription, ...]
+    partitions: tuple[PartitionLag, ...]
+
+
+class DeleteGroup(msgspec.Struct, frozen=True, array_like=True):
+    group: str
+
+
+class PauseGroup(msgspec.Struct, frozen=True, array_like=True):
+    group: str
+    paused: bool

@@ -1,0 +1,139 @@
+"""What an access path must offer, so that one suite can run over all of them."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from enum import Enum, auto
+from typing import Any, NamedTuple, Protocol
+
+from goqueue.model.log import LogId
+
+__all__ = ["Ability", "Assignment", "Consuming", "Got", "GroupFacts", "Out", "Path", "Place", "Refused", "TopicFacts"]
+
+
+class Ability(Enum):
+    """What a path can do; a test runs over every path that has the abilities it needs."""
+
+    TOPICS = auto()
+    RECORDS = auto()
+    READ_ERRORS = auto()
+    """Says that an offset is out of range, where others go on from the nearest there is."""
+    GROUPS = auto()
+    """Look at groups, and change where they go on."""
+    MEMBERS = auto()
+    """Joining, heartbeats and commits as requests of their own."""
+    CONSUMING = auto()
+    """A consumer that keeps its membership alive by itself."""
+
+
+class Refused(Exception):
+    """The broker, or the client on its behalf, said no."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+
+
+class Out(NamedTuple):
+    """A record to publish."""
+
+    value: bytes | None
+    key: bytes | None = None
+    headers: tuple[tuple[str, bytes], ...] = ()
+    priority: int = 2
+    partition: int | None = None
+    id: str | None = None
+
+
+class Place(NamedTuple):
+    partition: int
+    offset: int
+
+
+class Got(NamedTuple):
+    """A record that was read."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ns: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes], ...]
+    priority: int
+
+
+class TopicFacts(NamedTuple):
+    name: str
+    partitions: int
+    epoch: int
+    ranges: tuple[tuple[int, int], ...]
+    config: dict[str, Any]
+
+
+class Assignment(NamedTuple):
+    """What a member is told."""
+
+    member_id: str
+    generation: int
+    partitions: frozenset[LogId]
+    revoke: frozenset[LogId] = frozenset()
+
+
+class GroupFacts(NamedTuple):
+    state: str
+    members: dict[str, frozenset[LogId]]
+    lag: dict[LogId, int]
+    paused: bool
+
+
+class Consuming(Protocol):
+    """A consumer at work in a group."""
+
+    async def poll(self, *, wait_ms: int = 1000, limit: int = 500) -> list[Got]: ...
+    async def commit(self) -> None:
+        """Everything that was polled."""
+
+    async def assigned(self) -> frozenset[LogId]: ...
+
+
+class Path(Protocol):
+    """One way to the broker. Raises Refused, whatever the path's own errors are."""
+
+    abilities: frozenset[Ability]
+
+    # TOPICS
+    async def create_topic(self, name: str, partitions: int = 3, **config: Any) -> TopicFacts: ...
+    async def topic(self, name: str) -> TopicFacts: ...
+    async def topics(self) -> list[str]: ...
+    async def alter_topic(self, name: str, **config: Any) -> TopicFacts:
+        """Change these settings and leave the others."""
+
+    async def delete_topic(self, name: str) -> None: ...
+    async def ends(self, topic: str) -> list[tuple[int, int]]:
+        """Earliest and latest offset of each partition."""
+
+    # RECORDS
+    async def publish(self, topic: str, records: Sequence[Out], *, durability: str | None = None) -> list[Place]: ...
+    async def read(self, topic: str, partition: int, offset: int = 0, limit: int = 1000) -> list[Got]: ...
+
+    # GROUPS
+    async def group(self, name: str) -> GroupFacts: ...
+    async def groups(self) -> list[str]: ...
+    async def committed(self, group: str) -> dict[LogId, int]: ...
+    async def reset(
+        self, group: str, to: str, value: int | None = None, *, topics: list[str], dry_run: bool = False
+    ) -> dict[LogId, int]: ...
+    async def pause_group(self, group: str, *, paused: bool) -> None: ...
+    async def delete_group(self, group: str) -> None: ...
+
+    # MEMBERS
+    async def join(self, group: str, topics: Sequence[str], **options: Any) -> Assignment: ...
+    async def heartbeat(self, group: str, member: Assignment, owned: frozenset[LogId] | None = None) -> Assignment: ...
+    async def poll(self, group: str, member: Assignment, *, wait_ms: int = 0) -> list[Got]:
+        """From the start of what the member was told to read."""
+
+    async def leave(self, group: str, member_id: str) -> None: ...
+    async def commit(self, group: str, offsets: Mapping[LogId, int], member: Assignment | None = None) -> None: ...
+
+    # CONSUMING
+    def consumer(self, group: str, *topics: str, **options: Any) -> AbstractAsyncContextManager[Consuming]: ...

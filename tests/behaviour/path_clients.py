@@ -1,0 +1,200 @@
+"""The client libraries as paths: written for asyncio, and for the blocking face each call in a thread."""
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import msgspec
+
+from goqueue import client
+from goqueue.client import sync
+from goqueue.errors import GoQueueError
+from goqueue.model.log import LogId
+from goqueue.model.topic import Topic, TopicConfig
+from tests.behaviour.path import Ability, Got, GroupFacts, Out, Place, Refused, TopicFacts
+from tests.behaviour.serving import Server
+
+__all__ = ["AsyncioPath", "SyncPath"]
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    try:
+        yield
+    except GoQueueError as error:
+        raise Refused(error.code, error.message) from error
+
+
+class AsyncioPath:
+    """`goqueue.client`."""
+
+    abilities = frozenset({Ability.TOPICS, Ability.RECORDS, Ability.GROUPS, Ability.CONSUMING})
+    library: Any = client
+
+    def __init__(self, server: Server) -> None:
+        self._address = server.native
+        self._admin = self.library.Admin(server.native)
+
+    async def _ask(self, action: Callable[..., Any], *given: Any, **options: Any) -> Any:
+        with refusals():
+            answer = action(*given, **options)
+            return await answer if inspect.isawaitable(answer) else answer
+
+    @asynccontextmanager
+    async def _opened(self, kind: Any) -> AsyncIterator[Any]:
+        async with kind as opened:
+            yield opened
+
+    async def _outcome(self, delivery: Any) -> Any:
+        with refusals():
+            return await delivery
+
+    async def close(self) -> None:
+        await self._ask(self._admin.close)
+
+    # Topics.
+
+    async def create_topic(self, name: str, partitions: int = 3, **config: Any) -> TopicFacts:
+        return _facts(await self._ask(self._admin.create_topic, name, partitions, TopicConfig(**config)))
+
+    async def topic(self, name: str) -> TopicFacts:
+        return _facts(await self._ask(self._admin.topic, name))
+
+    async def topics(self) -> list[str]:
+        return sorted(topic.name for topic in await self._ask(self._admin.topics))
+
+    async def alter_topic(self, name: str, **config: Any) -> TopicFacts:
+        before = (await self._ask(self._admin.topic, name)).config
+        return _facts(await self._ask(self._admin.alter_topic, name, msgspec.structs.replace(before, **config)))
+
+    async def delete_topic(self, name: str) -> None:
+        await self._ask(self._admin.delete_topic, name)
+
+    async def ends(self, topic: str) -> list[tuple[int, int]]:
+        logs = [LogId(topic, number) for number in range((await self.topic(topic)).partitions)]
+        first, last = [await self._ask(self._admin.offsets_at, logs, at) for at in ("earliest", "latest")]
+        return [(first[log], last[log]) for log in logs]
+
+    # Records.
+
+    async def publish(self, topic: str, records: Sequence[Out], *, durability: str | None = None) -> list[Place]:
+        producer = self.library.Producer(self._address, durability=durability)
+        async with self._opened(producer) as opened:
+            deliveries = [
+                await self._ask(
+                    opened.send,
+                    topic,
+                    record.value,
+                    key=record.key,
+                    headers=record.headers,
+                    partition=record.partition,
+                    priority=record.priority,
+                    id=record.id,
+                )
+                for record in records
+            ]
+            sent = [await self._outcome(delivery) for delivery in deliveries]
+        return [Place(one.partition, one.offset) for one in sent]
+
+    async def read(self, topic: str, partition: int, offset: int = 0, limit: int = 1000) -> list[Got]:
+        log = LogId(topic, partition)
+        consumer = self.library.Consumer(topic, bootstrap=self._address)
+        with refusals():
+            async with self._opened(consumer) as opened:
+                await self._ask(opened.pause, *(await self._assigned(opened) - {log}))
+                await self._ask(opened.seek, log, offset)
+                found: list[Got] = []
+                while len(found) < limit:
+                    some = await self._ask(opened.poll, wait_ms=0, limit=limit - len(found))
+                    if not some:
+                        break
+                    found += [Got(*one) for one in some]
+        return found
+
+    async def _assigned(self, consumer: Any) -> frozenset[LogId]:
+        return consumer.assigned
+
+    # Groups.
+
+    async def group(self, name: str) -> GroupFacts:
+        found = await self._ask(self._admin.describe_group, name)
+        return GroupFacts(
+            found.state,
+            {one.member_id: frozenset(LogId(*_pair(p)) for p in one.partitions) for one in found.members},
+            {LogId(one.topic, one.partition): one.lag for one in found.partitions},
+            found.paused,
+        )
+
+    async def groups(self) -> list[str]:
+        return [one.group for one in await self._ask(self._admin.list_groups)]
+
+    async def committed(self, group: str) -> dict[LogId, int]:
+        return dict(await self._ask(self._admin.committed_offsets, group))
+
+    async def reset(
+        self, group: str, to: str, value: int | None = None, *, topics: list[str], dry_run: bool = False
+    ) -> dict[LogId, int]:
+        changes = await self._ask(self._admin.reset_offsets, group, to, value, topics=topics, dry_run=dry_run)
+        return {LogId(one.topic, one.partition): one.after for one in changes}
+
+    async def pause_group(self, group: str, *, paused: bool) -> None:
+        await self._ask(self._admin.pause_group if paused else self._admin.resume_group, group)
+
+    async def delete_group(self, group: str) -> None:
+        await self._ask(self._admin.delete_group, group)
+
+    @asynccontextmanager
+    async def consumer(self, group: str, *topics: str, **options: Any) -> AsyncIterator["ClientConsuming"]:
+        made = self.library.Consumer(*topics, bootstrap=self._address, group=group, auto_commit_ms=None, **options)
+        with refusals():
+            async with self._opened(made) as opened:
+                yield ClientConsuming(self, opened)
+
+
+class ClientConsuming:
+    def __init__(self, path: AsyncioPath, consumer: Any) -> None:
+        self._path = path
+        self._consumer = consumer
+
+    async def poll(self, *, wait_ms: int = 1000, limit: int = 500) -> list[Got]:
+        return [Got(*one) for one in await self._path._ask(self._consumer.poll, wait_ms=wait_ms, limit=limit)]
+
+    async def commit(self) -> None:
+        await self._path._ask(self._consumer.commit)
+
+    async def assigned(self) -> frozenset[LogId]:
+        return await self._path._assigned(self._consumer)
+
+
+class SyncPath(AsyncioPath):
+    """`goqueue.client.sync`."""
+
+    library = sync
+
+    async def _ask(self, action: Callable[..., Any], *given: Any, **options: Any) -> Any:
+        with refusals():
+            return await asyncio.to_thread(action, *given, **options)
+
+    @asynccontextmanager
+    async def _opened(self, kind: Any) -> AsyncIterator[Any]:
+        opened = await asyncio.to_thread(kind.__enter__)
+        try:
+            yield opened
+        except BaseException as error:
+            await asyncio.to_thread(kind.__exit__, type(error), error, error.__traceback__)
+            raise
+        await asyncio.to_thread(kind.__exit__, None, None, None)
+
+    async def _outcome(self, delivery: Any) -> Any:
+        return await self._ask(delivery.result, 30)
+
+
+def _facts(topic: Topic) -> TopicFacts:
+    ranges = tuple((one.start, one.stop) for one in topic.ranges)
+    return TopicFacts(topic.name, topic.partitions, topic.epoch, ranges, msgspec.to_builtins(topic.config))
+
+
+def _pair(partition: Any) -> tuple[str, int]:
+    return partition.topic, partition.partition

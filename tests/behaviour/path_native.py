@@ -1,0 +1,122 @@
+"""The native protocol as a path: requests as they are, without what the client library makes of them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from goqueue import codec
+from goqueue.client.connection import error_from
+from goqueue.client.link import Link
+from goqueue.client.partitioner import TopicPartitioner
+from goqueue.model.log import LogId
+from goqueue.model.record import Record
+from goqueue.model.record_id import with_id
+from goqueue.wire.native import messages
+from goqueue.wire.native.frames import Opcode
+from tests.behaviour.path import Ability, Assignment, Got, Out, Place
+from tests.behaviour.path_clients import AsyncioPath, refusals
+from tests.behaviour.serving import Server
+
+__all__ = ["NativePath"]
+
+
+class NativePath(AsyncioPath):
+    """Topics and looking at groups are one request each, for which the asyncio Admin stands."""
+
+    abilities = frozenset({Ability.TOPICS, Ability.RECORDS, Ability.READ_ERRORS, Ability.GROUPS, Ability.MEMBERS})
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(server)
+        self._link = Link(server.native)
+
+    async def close(self) -> None:
+        await super().close()
+        await self._link.close()
+
+    async def _request(self, opcode: Opcode, message: Any, reply: Any, tail: bytes = b"") -> Any:
+        with refusals():
+            connection = await self._link.connection()
+            head, rest = await connection.request(opcode, message, reply, tail)
+            return (head, rest) if reply is messages.Fetched else head
+
+    # Records.
+
+    async def publish(self, topic: str, records: Sequence[Out], *, durability: str | None = None) -> list[Place]:
+        found = (await self._request(Opcode.METADATA, messages.Metadata((topic,)), messages.MetadataReply)).topics[0]
+        partitioner = TopicPartitioner(found, "murmur3")
+        places: list[Place | None] = [None] * len(records)
+        batches: dict[int, list[int]] = {}
+        with refusals():
+            for number, record in enumerate(records):
+                batches.setdefault(partitioner.pick(record.key, record.partition), []).append(number)
+        for partition, numbers in batches.items():
+            with refusals():
+                some = [records[number] for number in numbers]
+                tail = codec.encode([_record(one) for one in some])
+            ids = tuple(one.id for one in some) if any(one.id for one in some) else None
+            head = messages.Publish(topic, partition, durability, ids=ids)  # type: ignore[arg-type]
+            reply = await self._request(Opcode.PUBLISH, head, messages.Published, tail)
+            for step, number in enumerate(numbers):
+                offset = reply.offsets[step] if reply.offsets is not None else reply.base_offset + step
+                places[number] = Place(partition, offset)
+        return [place for place in places if place is not None]
+
+    async def read(self, topic: str, partition: int, offset: int = 0, limit: int = 1000) -> list[Got]:
+        found: list[Got] = []
+        while len(found) < limit:
+            request = messages.Fetch((messages.FetchFrom(topic, partition, offset),))
+            head, tail = await self._request(Opcode.FETCH, request, messages.Fetched)
+            (part,) = head.parts
+            if part.error is not None:
+                with refusals():
+                    raise error_from(part.error)
+            if part.next_offset == offset:
+                break
+            offset = part.next_offset
+            found += [
+                Got(topic, partition, r.offset, r.timestamp_ns, r.key, r.value, r.headers, r.priority)
+                for r in codec.decode(tail)
+            ]
+        return found[:limit]
+
+    # Members.
+
+    async def join(self, group: str, topics: Sequence[str], **options: Any) -> Assignment:
+        request = messages.JoinGroup(group, options.pop("client_id", "tester"), tuple(topics), **options)
+        reply = await self._request(Opcode.JOIN_GROUP, request, messages.Joined)
+        return Assignment(reply.member_id, reply.generation, _logs(reply.assigned))
+
+    async def heartbeat(self, group: str, member: Assignment, owned: frozenset[LogId] | None = None) -> Assignment:
+        held = None if owned is None else tuple(messages.TopicPartition(*log) for log in sorted(owned))
+        request = messages.Heartbeat(group, member.member_id, member.generation, held)
+        reply = await self._request(Opcode.HEARTBEAT, request, messages.Assigned)
+        return Assignment(member.member_id, reply.generation, _logs(reply.assigned), _logs(reply.revoke))
+
+    async def poll(self, group: str, member: Assignment, *, wait_ms: int = 0) -> list[Got]:
+        parts = tuple(messages.FetchFrom(*log, 0) for log in sorted(member.partitions))
+        who = messages.GroupMember(group, member.member_id, member.generation)
+        head, tail = await self._request(Opcode.FETCH, messages.Fetch(parts, 1 << 20, wait_ms, who), messages.Fetched)
+        assert {part.error.code for part in head.parts if part.error is not None} <= {"member_fenced"}
+        found, at = [], 0
+        for part in head.parts:
+            for r in codec.decode(tail[at : at + part.length]):
+                at_place = (part.topic, part.partition, r.offset, r.timestamp_ns)
+                found.append(Got(*at_place, r.key, r.value, r.headers, r.priority))
+            at += part.length
+        return found
+
+    async def leave(self, group: str, member_id: str) -> None:
+        await self._request(Opcode.LEAVE_GROUP, messages.LeaveGroup(group, member_id), messages.Done)
+
+    async def commit(self, group: str, offsets: Mapping[LogId, int], member: Assignment | None = None) -> None:
+        wanted = tuple(messages.PartitionOffset(log.topic, log.partition, offset) for log, offset in offsets.items())
+        who = (None, None) if member is None else (member.member_id, member.generation)
+        await self._request(Opcode.COMMIT_OFFSETS, messages.CommitOffsets(group, wanted, *who), messages.Done)
+
+
+def _record(given: Out) -> Record:
+    record = Record(given.value, given.key, given.headers, given.priority)
+    return record if given.id is None else with_id(record, given.id)
+
+
+def _logs(partitions: Sequence[messages.TopicPartition]) -> frozenset[LogId]:
+    return frozenset(LogId(one.topic, one.partition) for one in partitions)

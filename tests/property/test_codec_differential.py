@@ -1,0 +1,191 @@
+"""The compiled codec and its Python twin give the same answers and the same errors, whatever they are given."""
+
+import struct
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from goqueue.codec import record as compiled
+from goqueue.codec import record_py as twin
+from goqueue.errors import GoQueueError
+from goqueue.model.record import Record
+
+I64 = st.one_of(st.integers(0, 50), st.integers(0, 2**63 - 1))
+ANY_INT = st.one_of(st.integers(-5, 300), st.integers(-(2**70), 2**70))
+SMALL = st.binary(max_size=40)
+
+VALID = st.builds(
+    Record,
+    value=SMALL,
+    key=st.none() | SMALL,
+    headers=st.lists(st.tuples(st.text(max_size=4).filter(lambda text: text.isprintable()), SMALL), max_size=3).map(
+        tuple
+    ),
+    priority=st.integers(0, 4),
+    timestamp_ns=I64,
+    offset=I64,
+    flags=st.sampled_from([0, 0, 0, 1, 8, 24]),
+) | st.builds(Record, value=st.none(), key=st.none() | SMALL, timestamp_ns=I64, offset=I64)
+
+JUNK = st.none() | st.booleans() | ANY_INT | st.floats() | st.text(max_size=3) | SMALL | st.lists(SMALL, max_size=2)
+PAIRS = st.tuples(st.text(max_size=3), SMALL) | st.tuples(JUNK, JUNK) | JUNK
+ODD = st.builds(
+    Record,
+    value=st.none() | SMALL | JUNK,
+    key=st.none() | SMALL | JUNK,
+    headers=st.lists(st.tuples(st.text(max_size=3), SMALL) | st.tuples(JUNK, JUNK) | JUNK, max_size=3).map(tuple)
+    | JUNK,
+    priority=st.integers(0, 4) | JUNK,
+    timestamp_ns=I64 | JUNK,
+    offset=I64 | JUNK,
+    flags=st.integers(0, 63) | JUNK,
+)
+
+
+def outcome(function, *arguments):
+    """What a call gave: its value, or everything a caller could tell about its error."""
+    try:
+        return function(*arguments)
+    except GoQueueError as error:
+        return type(error), error.code, error.message, error.hint, getattr(error, "position", None)
+    except (ValueError, BufferError) as error:
+        return type(error), str(error)
+
+
+def agree(name, *arguments):
+    left = outcome(getattr(compiled, name), *arguments)
+    right = outcome(getattr(twin, name), *arguments)
+    assert left == right, name
+    return left
+
+
+def mend(data: bytearray) -> None:
+    """Gives every record that can be walked to a CRC that fits, so that what lies behind the CRC is reached too."""
+    position = 0
+    while len(data) - position >= 34:
+        key, value, headers = struct.unpack_from(">HIH", data, position + 26)
+        end = position + 34 + key + value + headers
+        if end > len(data):
+            return
+        struct.pack_into(">I", data, position + 4, twin.crc32c(data[position + 8 : end]))
+        position = end
+
+
+@st.composite
+def hostile(draw) -> bytes:
+    """Records, bent: bytes overwritten, cut out, put in, doubled; sometimes with CRCs and flags copies that fit."""
+    data = bytearray(twin.encode(draw(st.lists(VALID, max_size=4))))
+    if draw(st.booleans()):
+        struct_starts = [i for i in range(len(data)) if data[i : i + 3] == b"GQ\x01"]
+        for i in struct_starts[: draw(st.integers(0, 4))]:
+            if i + 34 <= len(data):
+                data[i + 8 : i + 16] = struct.pack(">q", i)
+    for _ in range(draw(st.integers(0, 4))):
+        at = draw(st.integers(0, max(0, len(data) - 1)))
+        size = draw(st.integers(0, 12))
+        kind = draw(st.integers(0, 4))
+        if kind == 0 and data:
+            data[at] ^= 1 << draw(st.integers(0, 7))
+        elif kind == 1:
+            data[at : at + size] = draw(st.binary(min_size=size, max_size=size))
+        elif kind == 2:
+            del data[at : at + size]
+        elif kind == 3:
+            data[at:at] = draw(st.binary(max_size=12))
+        else:
+            data[at:at] = data[: draw(st.integers(0, len(data)))]
+    if draw(st.booleans()):
+        for i in range(len(data) - 33):
+            if data[i : i + 3] == b"GQ\x01":
+                data[i + 25] = data[i + 3]
+    if draw(st.booleans()):
+        mend(data)
+    return bytes(data)
+
+
+BYTES = hostile() | st.binary(max_size=120)
+
+
+def test_both_codecs_offer_the_same_names():
+    assert compiled.__all__ == twin.__all__
+    for name in compiled.__all__:
+        if name.isupper():
+            assert getattr(compiled, name) == getattr(twin, name)
+        else:
+            assert getattr(compiled, name).__doc__ == getattr(twin, name).__doc__
+
+
+@settings(max_examples=400)
+@given(st.lists(VALID, max_size=5))
+def test_valid_records_are_encoded_alike_and_come_back(records):
+    data = agree("encode", records)
+    assert agree("decode", data) == records
+    agree("columns", data)
+
+
+@settings(max_examples=600)
+@given(st.lists(VALID | ODD | JUNK, max_size=3))
+@example([Record(value=b"", headers=(("\ud800", b""),))])
+def test_records_with_any_fields_are_encoded_or_refused_alike(records):
+    agree("encode", records)
+
+
+@settings(max_examples=600)
+@given(BYTES, I64, I64, st.booleans())
+def test_any_batch_is_stamped_or_refused_alike(data, base_offset, timestamp_ns, keep):
+    left, right = bytearray(data), bytearray(data)
+    result = outcome(compiled.stamp, left, base_offset, timestamp_ns, keep)
+    assert result == outcome(twin.stamp, right, base_offset, timestamp_ns, keep)
+    if hasattr(result, "count") and not isinstance(result[0], type):
+        assert left == right
+        scanned = agree("scan", bytes(left))
+        assert (scanned.count, scanned.first_offset, scanned.max_timestamp_ns) == (
+            result.count,
+            base_offset,
+            result.max_timestamp_ns,
+        )
+        assert scanned.stop == "end"
+
+
+@settings(max_examples=600)
+@given(BYTES, st.data())
+def test_any_bytes_are_walked_alike(data, more):
+    start = more.draw(st.integers(0, len(data)) | st.integers(-2, 200))
+    bound = more.draw(ANY_INT | I64)
+    agree("scan", data, start, more.draw(st.none() | st.just(bound)))
+    agree("find_next", data, start, bound, more.draw(ANY_INT | I64))
+    agree("find_next", data, start, 0, 2**63 - 1)
+    agree("seek", data, bound, start)
+    agree("seek_time", data, bound, start)
+    agree("index_entries", data, more.draw(st.integers(0, 2**32 - 200)), 0, more.draw(st.integers(1, 100)), -1)
+    agree("index_entries", data, *(more.draw(ANY_INT) for _ in range(4)))
+
+
+@settings(max_examples=600)
+@given(BYTES, st.integers(0, 255))
+def test_any_bytes_are_decoded_or_refused_alike(data, want):
+    agree("decode", data)
+    agree("columns", data)
+    agree("columns", data, want)
+    agree("crc32c", data, want)
+
+
+@settings(max_examples=400)
+@given(BYTES, st.dictionaries(st.sampled_from([b"", b"\x00"]) | SMALL, I64, max_size=4), st.integers(0, 4), ANY_INT)
+def test_any_bytes_are_compacted_or_refused_alike(data, latest, capacity, before):
+    left, right = dict(latest), dict(latest)
+    assert outcome(compiled.latest_by_key, data, left, capacity) == outcome(twin.latest_by_key, data, right, capacity)
+    assert left == right
+    agree("retain_latest", data, left, before)
+    agree("retain_latest", data, {}, before)
+
+
+@settings(max_examples=300)
+@given(hostile(), st.integers(0, 100))
+def test_a_record_found_after_damage_can_be_scanned(data, start):
+    if start > len(data):
+        return
+    position = agree("find_next", data, start, 0, 2**63 - 1)
+    if position >= 0:
+        assert position >= start
+        assert agree("scan", data, position).count >= 1

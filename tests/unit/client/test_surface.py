@@ -1,0 +1,125 @@
+"""What the client library promises by name: a change here is a change for its users."""
+
+import inspect
+
+import pytest
+
+from goqueue import client
+from goqueue.client import sync
+
+NAMES = {
+    "Admin",
+    "Cleanup",
+    "Consumer",
+    "Delivery",
+    "Durability",
+    "LogId",
+    "Message",
+    "Producer",
+    "RawBatch",
+    "Sent",
+    "Topic",
+    "TopicConfig",
+}
+
+METHODS = {
+    "Producer": {"close", "flush", "send", "send_batch", "send_many"},
+    "Consumer": {
+        "assigned",
+        "close",
+        "commit",
+        "offsets_at",
+        "pause",
+        "poll",
+        "poll_raw",
+        "position",
+        "resume",
+        "seek",
+    },
+    "Admin": {
+        "alter_topic",
+        "close",
+        "committed_offsets",
+        "create_topic",
+        "delete_group",
+        "delete_topic",
+        "describe_group",
+        "list_groups",
+        "offsets_at",
+        "pause_group",
+        "reset_offsets",
+        "resume_group",
+        "topic",
+        "topics",
+    },
+    "Delivery": {"done", "result"},
+}
+
+PRODUCER_SETTINGS = {
+    "acks": "all",
+    "batch_bytes": 65536,
+    "batch_records": 100,
+    "buffer_records": 10_000,
+    "compression": None,
+    "delivery_timeout_ms": 120_000,
+    "durability": None,
+    "idempotent": True,
+    "linger_ms": 5,
+    "partitioner": "murmur3",
+    "when_full": "block",
+}
+CONSUMER_SETTINGS = {
+    "assignor": None,
+    "auto_commit_ms": 5000,
+    "client_id": "goqueue-python",
+    "instance_id": None,
+    "max_bytes": 1 << 20,
+    "protocol": "cooperative",
+    "session_ms": 30_000,
+    "start": "earliest",
+}
+
+
+def public(kind):
+    return {name for name in dir(kind) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("library", [client, sync], ids=["asyncio", "sync"])
+def test_the_names_are_written_down_and_there(library):
+    assert set(library.__all__) == NAMES
+    assert all(hasattr(library, name) for name in NAMES)
+
+
+@pytest.mark.parametrize("library", [client, sync], ids=["asyncio", "sync"])
+@pytest.mark.parametrize("name", METHODS)
+def test_each_class_has_these_methods_and_no_others(library, name):
+    assert public(getattr(library, name)) == METHODS[name]
+
+
+@pytest.mark.parametrize("name", ["Producer", "Consumer", "Admin"])
+def test_the_blocking_methods_take_what_those_of_asyncio_take(name):
+    for method in METHODS[name] - {"assigned"}:
+        one, two = (inspect.signature(getattr(getattr(library, name), method)) for library in (client, sync))
+        assert one.parameters == two.parameters, method
+    assert inspect.signature(getattr(client, name)).parameters == inspect.signature(getattr(sync, name)).parameters
+
+
+def test_the_settings_have_these_names_and_defaults():
+    from goqueue.client.consumer import ConsumerSettings
+    from goqueue.client.producer import ProducerSettings
+
+    for kind, expected in ((ProducerSettings, PRODUCER_SETTINGS), (ConsumerSettings, CONSUMER_SETTINGS)):
+        assert {name: getattr(kind(), name) for name in kind.__struct_fields__} == expected
+
+
+def test_the_client_imports_no_server_code():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, goqueue.client.sync\n"
+        "wrong = [m for m in sys.modules if m.startswith(('goqueue.engine', 'goqueue.core', 'goqueue.gateways', "
+        "'goqueue.adapters', 'goqueue.app', 'goqueue.cli.', 'starlette', 'uvicorn', 'typer', 'structlog'))]\n"
+        "sys.exit(', '.join(wrong) or 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

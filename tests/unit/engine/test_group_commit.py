@@ -1,0 +1,148 @@
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from goqueue.engine.group_commit import INLINE_BYTES, PENDING_BYTES, GroupCommit
+from goqueue.engine.ports import StateEvent
+from goqueue.errors import DiskFull, StorageBusy, StorageFailed
+from goqueue.model.ids import Lsn
+
+REFUSED = (StateEvent("refused", b""),)
+
+
+def entry(name: str):
+    return (StateEvent(name, b""),)
+
+
+class ScriptedStorage:
+    """Writes at once; syncs when it is let. Keeps the order of what happened."""
+
+    def __init__(self) -> None:
+        self.happened: list[str] = []
+        self.may_sync = threading.Event()
+        self.may_sync.set()
+        self.sync_failure: StorageFailed | None = None
+        self.written_lsn = Lsn(0)
+        self.syncs = 0
+        self.writing_threads: set[int] = set()
+
+    def write(self, entries):
+        self.writing_threads.add(threading.get_ident())
+        self.written_lsn = Lsn(self.written_lsn + len(entries))
+        self.happened += [one[0].stream for one in entries]
+        return [DiskFull("no room") if one == REFUSED else None for one in entries]
+
+    def sync(self) -> Lsn:
+        lsn = self.written_lsn
+        assert self.may_sync.wait(10)
+        self.syncs += 1
+        if self.sync_failure is not None:
+            raise self.sync_failure
+        return lsn
+
+
+@pytest.fixture
+def storage() -> ScriptedStorage:
+    return ScriptedStorage()
+
+
+@pytest.fixture
+async def commit(storage):
+    with ThreadPoolExecutor(1) as writer, ThreadPoolExecutor(1) as syncer:
+        yield GroupCommit(storage, writer, syncer)
+        storage.may_sync.set()
+
+
+async def test_one_sync_serves_everyone_who_waits(commit, storage):
+    storage.may_sync.clear()
+    waiting = [asyncio.create_task(commit.write(entry(str(n)))) for n in range(50)]
+    while len(storage.happened) < 50:
+        await asyncio.sleep(0)
+    storage.may_sync.set()
+    await asyncio.gather(*waiting)
+    assert storage.syncs <= 2
+    assert storage.happened == [str(n) for n in range(50)]
+
+
+async def test_an_entry_that_need_not_be_durable_does_not_wait_for_the_sync_of_another(commit, storage):
+    storage.may_sync.clear()
+    durable = asyncio.create_task(commit.write(entry("durable")))
+    await commit.write(entry("memory"), durable=False)
+    assert not durable.done()
+    storage.may_sync.set()
+    await durable
+
+
+async def test_a_refusal_reaches_only_its_own_publisher(commit):
+    results = await asyncio.gather(
+        commit.write(entry("a")), commit.write(REFUSED), commit.write(entry("b")), return_exceptions=True
+    )
+    assert results[0] is None
+    assert isinstance(results[1], DiskFull)
+    assert results[2] is None
+
+
+async def test_a_failed_sync_is_told_to_everyone_who_waited_for_it(commit, storage):
+    storage.sync_failure = StorageFailed("the disk is gone")
+    results = await asyncio.gather(*(commit.write(entry(str(n))) for n in range(3)), return_exceptions=True)
+    assert all(isinstance(result, StorageFailed) for result in results)
+
+
+async def test_a_caller_that_goes_away_does_not_take_its_write_back(commit, storage):
+    task = asyncio.create_task(commit.write(entry("kept")))
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    await commit.write(entry("next"))
+    assert storage.happened == ["kept", "next"]
+
+
+async def test_more_than_the_buffer_holds_is_refused_and_the_rest_is_written(commit, storage):
+    commit.submit(entry("large"), PENDING_BYTES, lambda _: None, durable=False)
+    with pytest.raises(StorageBusy):
+        commit.submit(entry("more"), 1, lambda _: None, durable=False)
+    await commit.drain()
+    assert storage.happened == ["large"]
+    await commit.write(entry("after"))
+
+
+async def test_small_groups_are_written_on_the_loop_and_large_ones_in_the_writer_thread(commit, storage):
+    await commit.write(entry("small"), 100)
+    assert storage.writing_threads == {threading.get_ident()}
+    await commit.write(entry("large"), INLINE_BYTES + 1)
+    assert len(storage.writing_threads) == 2
+
+
+async def test_an_action_between_writes_sees_all_that_was_submitted_before_it(commit, storage):
+    applied: list[str] = []
+    for n in range(5):
+        name = str(n)
+        commit.submit(
+            entry(name), INLINE_BYTES, lambda _: None, durable=False, written=lambda name=name: applied.append(name)
+        )
+    seen = await commit.between_writes(lambda: (list(storage.happened), list(applied)))
+    assert seen == (["0", "1", "2", "3", "4"], ["0", "1", "2", "3", "4"])
+
+
+async def test_what_an_action_between_writes_raises_reaches_the_one_who_asked(commit):
+    def fail() -> None:
+        raise DiskFull("no")
+
+    with pytest.raises(DiskFull):
+        await commit.between_writes(fail)
+    await commit.write(entry("goes on"))
+
+
+async def test_a_background_sync_runs_only_when_something_is_unsynced(commit, storage):
+    commit.sync_in_background()
+    await commit.drain()
+    assert storage.syncs == 0
+    await commit.write(entry("memory"), durable=False)
+    commit.sync_in_background()
+    await commit.drain()
+    assert storage.syncs == 1
+    commit.sync_in_background()
+    await commit.drain()
+    assert storage.syncs == 1

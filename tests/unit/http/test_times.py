@@ -1,0 +1,61 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goqueue.errors import InvalidRequest
+from goqueue.gateways.http.forms.times import LATEST_NS, duration_ms, instant_ns, instant_text
+
+S = 1_000_000_000
+
+
+@given(st.integers(0, LATEST_NS))
+def test_a_time_comes_back_as_it_went(instant):
+    assert instant_ns(instant_text(instant), "at") == instant
+
+
+@pytest.mark.parametrize(
+    ("text", "instant"),
+    [
+        ("0", 0),
+        ("1700000000123", 1_700_000_000_123_000_000),
+        ("1970-01-01T00:00:01Z", S),
+        ("1970-01-01t00:00:01z", S),
+        ("1970-01-01T00:00:01.5Z", S + S // 2),
+        ("1970-01-01T00:00:00.123456789999Z", 123_456_789),
+        ("1970-01-01T01:00:00+01:00", 0),
+        ("1970-01-01T01:00:00 01:00", 0),
+        ("1969-12-31T23:00:00-01:00", 0),
+        ("1969-01-01T00:00:00Z", 0),
+        ("9999-12-31T23:59:59Z", LATEST_NS),
+        ("9999999999999999", LATEST_NS),
+    ],
+)
+def test_a_time_is_rfc_3339_or_milliseconds(text, instant):
+    assert instant_ns(text, "at") == instant
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "now", "-5", "1e3", "1" * 17, "１"),
+        *("1970-01-01", "1970-01-01T00:00:00", "1970-13-01T00:00:00Z", "1970-01-01T24:00:00Z", "1970-01-01T00:00:61Z"),
+        "0001-01-01T00:00:00+23:00",
+    ],
+)
+def test_what_is_no_time_is_refused_by_name(text):
+    with pytest.raises(InvalidRequest, match=r"at = .* is not a time"):
+        instant_ns(text, "at")
+
+
+@pytest.mark.parametrize(
+    ("given", "milliseconds"),
+    [(250, 250), ("250", 250), ("250ms", 250), ("30s", 30_000), ("5m", 300_000), ("2h", 7_200_000), ("1d", 86_400_000)],
+)
+def test_a_duration_has_a_unit_or_is_in_milliseconds(given, milliseconds):
+    assert duration_ms(given, "timeout") == milliseconds
+
+
+@pytest.mark.parametrize("given", ["", "s", "-1s", "1.5s", "5 m", "5w", "٣s", "1" * 13])
+def test_what_is_no_duration_is_refused_by_name(given):
+    with pytest.raises(InvalidRequest, match=r"timeout = .* is not a duration"):
+        duration_ms(given, "timeout")
