@@ -81,16 +81,13 @@ def _over_sockets(*, quick: bool) -> list[Row]:
         answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
     what = f"{members} members × {partitions} partitions, all members in one process"
     return [
-        row("a member joins: until it reads and every partition is owned", answer["join_s"], "s", note=what),
-        row("partitions that moved then", answer["moved"], "partitions"),
+        row("a member joins: until it has its share and every partition is owned", answer["join_s"], "s", at_most=1),
+        row("partitions that moved then", answer["moved"], "partitions", note=what),
         row("longest pause of a partition that did not move", answer["gap_s"], "s", note="a record each 0.5 s"),
-        row(
-            "a member dies: until every partition is owned, after its session",
-            answer["takeover_s"],
-            "s",
-            at_most=1,
-            note=f"session of {SESSION_MS} ms",
-        ),
+        row("the same in the seconds before", answer["gap_before_s"], "s"),
+        row("of those, partitions with a record missed or doubled", answer["missed_or_doubled"], "", at_most=0),
+        row("a member dies: until the broker decides so", answer["decided_s"], "s", note=f"session of {SESSION_MS} ms"),
+        row("from that decision until every partition is owned", answer["takeover_s"], "s", at_most=1),
     ]
 
 

@@ -10,11 +10,13 @@ from collections import defaultdict
 
 import uvloop
 
-from goqueue.client import Consumer, LogId, Producer
+from goqueue.client import Admin, Consumer, LogId, Producer
 
 TOPIC = "rebalance"
 GROUP = "bench"
 SESSION_MS = 6000
+STRETCH_S = 4
+"""How long deliveries are watched before and after a change."""
 
 
 class Fleet:
@@ -84,21 +86,24 @@ async def run(address: str, members: int, partitions: int) -> dict[str, float]:
     await fleet.until_owned(partitions - share - 1)
     await asyncio.sleep(5)
     producing = asyncio.create_task(produce(address, partitions))
-    await asyncio.sleep(3)
+    await asyncio.sleep(2 + STRETCH_S)
     before = fleet.owners()
     started = time.perf_counter()
     await fleet.add(members)
     while len(fleet.consumers[members].assigned) < partitions // (members + 1):
         await asyncio.sleep(0.005)
     joined = time.perf_counter() - started
-    await asyncio.sleep(3)
+    await asyncio.sleep(STRETCH_S)
     after = fleet.owners()
-    quiet = longest_gap(fleet, [log for log in before if after.get(log) == before[log]], started)
+    unmoved = [log for log in before if after.get(log) == before[log]]
+    gaps = [longest_gap(fleet, unmoved, at, at + STRETCH_S) for at in (started - STRETCH_S, started)]
     died = time.perf_counter()
     victim.kill()
     await victim.wait()
+    decision = asyncio.create_task(until_members(address, members))
     await fleet.until_owned(partitions)
-    taken_over = time.perf_counter() - died - SESSION_MS / 1000
+    owned = time.perf_counter()
+    decided = await decision
     await asyncio.sleep(2)
     producing.cancel()
     await asyncio.gather(producing, return_exceptions=True)
@@ -106,17 +111,33 @@ async def run(address: str, members: int, partitions: int) -> dict[str, float]:
     return {
         "join_s": joined,
         "moved": sum(after.get(log) != owner for log, owner in before.items()),
-        "takeover_s": max(0.0, taken_over),
-        "gap_s": quiet,
+        "decided_s": decided - died,
+        "takeover_s": max(0.0, owned - decided),
+        "gap_before_s": gaps[0],
+        "gap_s": gaps[1],
+        "missed_or_doubled": sum(not is_whole(fleet.offsets[log.partition]) for log in unmoved),
         "delivered": sum(map(len, fleet.offsets.values())),
     }
 
 
-def longest_gap(fleet: Fleet, logs: list[LogId], since: float) -> float:
-    """The longest time without a delivery in partitions that did not move, counting from the change on."""
+async def until_members(address: str, count: int) -> float:
+    """When the broker has decided that only so many are left."""
+    async with Admin(address) as admin:
+        while len((await admin.describe_group(GROUP)).members) > count:
+            await asyncio.sleep(0.02)
+    return time.perf_counter()
+
+
+def is_whole(offsets: list[int]) -> bool:
+    """Every record once and in order."""
+    return offsets == list(range(offsets[0], offsets[0] + len(offsets)))
+
+
+def longest_gap(fleet: Fleet, logs: list[LogId], since: float, until: float) -> float:
+    """The longest time without a delivery in any of these partitions."""
     gaps = []
     for log in logs:
-        times = [at for at, _ in fleet.deliveries[log.partition] if at >= since - 1]
+        times = [at for at, _ in fleet.deliveries[log.partition] if since <= at <= until]
         gaps += [later - earlier for earlier, later in itertools.pairwise(times)]
     return max(gaps, default=0.0)
 

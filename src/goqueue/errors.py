@@ -36,6 +36,7 @@ __all__ = [
     "UnknownMember",
     "UnknownPartition",
     "UnknownProducer",
+    "UnknownReceipt",
     "UnknownTopic",
 ]
 
@@ -267,6 +268,13 @@ class InconsistentProtocol(GoQueueError):
 
     code = "inconsistent_protocol"
     default_hint = "use the same protocol and assignor in every member, or stop all of them before changing it"
+
+
+class UnknownReceipt(GoQueueError):
+    """Nothing is leased under this receipt: it was never given out, or its time is up."""
+
+    code = "unknown_receipt"
+    default_hint = "the record is delivered again; extend the lease of work that takes long"
 
 
 def _tree(kind: type[GoQueueError]) -> dict[str, type[GoQueueError]]:

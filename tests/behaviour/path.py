@@ -128,7 +128,9 @@ class Path(Protocol):
 
     # MEMBERS
     async def join(self, group: str, topics: Sequence[str], **options: Any) -> Assignment: ...
-    async def heartbeat(self, group: str, member: Assignment, owned: frozenset[LogId] | None = None) -> Assignment: ...
+    async def heartbeat(
+        self, group: str, member: Assignment, owned: frozenset[LogId] | None = None, *, wait_ms: int = 0
+    ) -> Assignment: ...
     async def poll(self, group: str, member: Assignment, *, wait_ms: int = 0) -> list[Got]:
         """From the start of what the member was told to read."""
 

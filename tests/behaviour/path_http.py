@@ -142,8 +142,10 @@ class HttpPath:
         found = await self._ask("POST", f"/groups/{group}/join", body)
         return Assignment(found["member_id"], found["generation"], _logs(found["partitions"]))
 
-    async def heartbeat(self, group: str, member: Assignment, owned: frozenset[LogId] | None = None) -> Assignment:
-        body: dict[str, Any] = {"member_id": member.member_id, "generation": member.generation}
+    async def heartbeat(
+        self, group: str, member: Assignment, owned: frozenset[LogId] | None = None, *, wait_ms: int = 0
+    ) -> Assignment:
+        body: dict[str, Any] = {"member_id": member.member_id, "generation": member.generation, "wait_ms": wait_ms}
         if owned is not None:
             body["owned"] = _by_topic(owned)
         found = await self._ask("POST", f"/groups/{group}/heartbeat", body)

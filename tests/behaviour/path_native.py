@@ -85,9 +85,11 @@ class NativePath(AsyncioPath):
         reply = await self._request(Opcode.JOIN_GROUP, request, messages.Joined)
         return Assignment(reply.member_id, reply.generation, _logs(reply.assigned))
 
-    async def heartbeat(self, group: str, member: Assignment, owned: frozenset[LogId] | None = None) -> Assignment:
+    async def heartbeat(
+        self, group: str, member: Assignment, owned: frozenset[LogId] | None = None, *, wait_ms: int = 0
+    ) -> Assignment:
         held = None if owned is None else tuple(messages.TopicPartition(*log) for log in sorted(owned))
-        request = messages.Heartbeat(group, member.member_id, member.generation, held)
+        request = messages.Heartbeat(group, member.member_id, member.generation, held, wait_ms)
         reply = await self._request(Opcode.HEARTBEAT, request, messages.Assigned)
         return Assignment(member.member_id, reply.generation, _logs(reply.assigned), _logs(reply.revoke))
 

@@ -72,6 +72,39 @@ async def test_a_member_that_leaves_hands_its_partitions_on_and_is_known_no_more
 
 
 @over_members
+async def test_a_heartbeat_that_waits_is_answered_when_the_assignment_changes(path, topic):
+    first = await path.join(topic, [topic])
+    waiting = asyncio.create_task(path.heartbeat(topic, first, first.partitions, wait_ms=3000))
+    await asyncio.sleep(0.1)
+    assert not waiting.done()
+    second = await path.join(topic, [topic])
+    async with asyncio.timeout(1):
+        first = await waiting
+    assert len(first.revoke) == 2
+    waiting = asyncio.create_task(path.heartbeat(topic, second, frozenset(), wait_ms=3000))
+    await asyncio.sleep(0.1)
+    async with asyncio.timeout(1):
+        await path.heartbeat(topic, first, first.partitions)
+        second = await waiting
+    assert second.partitions == logs(topic, 0, 1, 2, 3) - first.partitions
+
+
+@over_members
+async def test_a_heartbeat_with_news_does_not_wait_and_the_next_one_ends_the_one_before(path, topic):
+    first = await path.join(topic, [topic])
+    await path.join(topic, [topic])
+    async with asyncio.timeout(1):
+        told = await path.heartbeat(topic, first, first.partitions, wait_ms=3000)
+    assert len(told.revoke) == 2
+    (told, _) = await settle(path, topic, told, await path.join(topic, [topic]))
+    waiting = asyncio.create_task(path.heartbeat(topic, told, told.partitions, wait_ms=3000))
+    await asyncio.sleep(0.1)
+    async with asyncio.timeout(1):
+        again = await path.heartbeat(topic, told, told.partitions)
+        assert await waiting == again
+
+
+@over_members
 async def test_an_old_generation_is_refused(path, topic):
     member = await path.join(topic, [topic])
     ahead = member._replace(generation=99)

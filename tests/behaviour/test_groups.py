@@ -60,11 +60,7 @@ async def test_a_group_reads_all_its_topics_and_the_limit_is_for_all_together(pa
     assert len({(one.topic, one.partition, one.offset) for one in found}) == 60
 
 
-# GET /groups/{g}/poll begins with the first partition every time (engine/poll.py), so the others wait for it.
-every_turn = over(Ability.CONSUMING)
-
-
-@every_turn
+@over_consuming
 async def test_every_partition_gets_its_turn_however_much_is_in_the_first(path, topic):
     for partition in range(3):
         await path.publish(topic, [Out(bytes(1000), partition=partition)] * 1500)

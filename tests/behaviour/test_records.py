@@ -157,12 +157,24 @@ async def test_a_topic_may_have_a_lower_limit_for_values(path, name):
     assert await path.publish(name, [Out(b"v" * 1000)]) == [(0, 0)]
 
 
+WRONG = {
+    "a priority below the highest": (Out(b"value", priority=-1), "invalid_record"),
+    "a priority below the lowest": (Out(b"value", priority=5), "invalid_record"),
+    "a priority of many digits": (Out(b"value", priority=10**30), "invalid_record"),
+    "an empty id": (Out(b"value", id=""), "invalid_record"),
+    "an id of too many letters": (Out(b"value", id="x" * 257), "invalid_record"),
+    "an id of too many bytes": (Out(b"value", id="ä" * 129), "invalid_record"),
+    "a negative partition": (Out(b"value", partition=-1), "unknown_partition"),
+    "a partition too many": (Out(b"value", partition=3), "unknown_partition"),
+    "a partition that no topic has": (Out(b"value", partition=10_000), "unknown_partition"),
+}
+
+
 @over(Ability.RECORDS)
-@pytest.mark.parametrize("priority", [-1, 5])
-async def test_a_priority_that_does_not_exist_is_refused(path, topic, priority):
-    # Over HTTP the schema of the request rules it out before there is a record.
-    with refused("invalid_record", "invalid_request"):
-        await path.publish(topic, [Out(b"value", priority=priority)])
+@pytest.mark.parametrize(("record", "code"), WRONG.values(), ids=list(WRONG))
+async def test_what_is_wrong_with_a_record_has_the_same_code_on_every_path(path, topic, record, code):
+    with refused(code):
+        await path.publish(topic, [record])
     assert await path.ends(topic) == [(0, 0)] * 3
 
 
@@ -181,3 +193,11 @@ async def test_a_record_of_a_known_id_is_not_written_again(path, topic):
     assert again[0] == first[0]
     found = await path.read(topic, first[0].partition)
     assert [one.value for one in found] == [b"one", b"two", b"three"]
+
+
+@over(Ability.RECORDS)
+async def test_a_header_named_like_the_id_is_no_id(path, topic):
+    record = Out(b"value", headers=(("goqueue-id", b"order-1"),), partition=0)
+    assert await path.publish(topic, [record, record]) == [(0, 0), (0, 1)]
+    assert await path.publish(topic, [record, Out(b"value", id="order-1", partition=0)]) == [(0, 2), (0, 3)]
+    assert await path.publish(topic, [Out(b"value", id="order-1", partition=0)]) == [(0, 3)]

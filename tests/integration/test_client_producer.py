@@ -18,9 +18,11 @@ from goqueue.errors import (
     ProducerFenced,
     RecordTooLarge,
     RequestTimeout,
+    UnknownPartition,
     UnknownProducer,
     UnknownTopic,
 )
+from goqueue.model.partitioning import KeyRanges
 from goqueue.model.record import Flag, Record
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
@@ -376,6 +378,57 @@ async def test_a_topic_that_was_deleted_and_made_anew_is_asked_for_anew(broker, 
     assert [(one.partition, one.offset) for one in places] == [(number, 0) for number in range(8)]
 
 
+async def test_keys_are_not_spread_by_the_partitions_of_a_topic_that_was_made_anew(broker, topic):
+    keys = [b"key %d" % number for number in range(40)]
+    async with Admin(broker) as admin, Producer(broker, linger_ms=0) as producer, Producer(broker) as other:
+        await asyncio.gather(*[await producer.send(topic, b"old", key=key) for key in keys])
+        await other.send_many(topic, [b"old"] * 40, keys=keys)
+        await admin.delete_topic(topic)
+        found = await admin.create_topic(topic, 8)
+        with pytest.raises(UnknownPartition, match="has 8 partitions, not 3"):
+            await (await producer.send(topic, b"lost", key=keys[0]))
+        with pytest.raises(UnknownPartition):
+            await other.send_many(topic, [b"lost"], keys=keys[:1])
+        places = await asyncio.gather(*[await producer.send(topic, b"new", key=key) for key in keys])
+        places += await other.send_many(topic, [b"new"] * 40, keys=keys)
+    ranges = KeyRanges(found.ranges)
+    assert [one.partition for one in places] == [ranges.partition_of(key) for key in keys] * 2
+    assert {one.value for some in (await read_all(broker, topic)).values() for one in some} == {b"new"}
+
+
+async def test_a_batch_begun_for_the_old_topic_takes_no_record_of_the_new_one_along(broker, request):
+    name = name_of(request.node.nodeid)
+    async with Admin(broker) as admin, Producer(broker, linger_ms=60_000) as producer:
+        await admin.create_topic(name, 1)
+        old = await producer.send(name, b"old", key=b"key")
+        await admin.delete_topic(name)
+        ranges = KeyRanges((await admin.create_topic(name, 2)).ranges)
+        producer._topics.pop(name)
+        key = next(b"%d" % number for number in range(99) if ranges.partition_of(b"%d" % number) == 0)
+        new = await producer.send(name, b"new", key=key)
+        with pytest.raises(UnknownPartition):
+            await producer.flush()
+        assert isinstance((await asyncio.gather(old, return_exceptions=True))[0], UnknownPartition)
+        assert (await new).partition == 0
+
+
+async def test_records_that_no_key_has_placed_go_on_in_a_topic_that_was_made_anew(broker, topic):
+    async with (
+        Admin(broker) as admin,
+        Producer(broker) as producer,
+        Producer(broker, partitioner="round_robin") as turns,
+    ):
+        for one in (producer, turns):
+            await one.send_many(topic, [b"old"])
+        await admin.delete_topic(topic)
+        await admin.create_topic(topic, 8)
+        await (await producer.send(topic, b"new"))
+        await (await producer.send(topic, b"new", key=b"key", partition=1))
+        await producer.send_many(topic, [b"new"])
+        await (await turns.send(topic, b"new", key=b"key"))
+    assert sum(map(len, (await read_all(broker, topic)).values())) == 4
+
+
 async def test_flush_tells_of_a_failure_once_and_only_if_nobody_was_told(broker, request):
     name = name_of(request.node.nodeid)
     async with Admin(broker) as admin, Producer(broker, batch_records=1) as producer:
@@ -539,8 +592,13 @@ async def test_an_old_epoch_is_fenced(requests):
 
 async def test_an_identity_that_was_never_given_out_is_refused(requests):
     nobody = messages.ProducerIdentity(10**12, 0)
-    for wrong in (nobody, messages.ProducerIdentity(0, 0), messages.ProducerIdentity(-5, 0)):
+    me = await requests.identity()
+    later = messages.ProducerIdentity(me.producer_id, me.epoch + 1)
+    for wrong in (nobody, messages.ProducerIdentity(0, 0), messages.ProducerIdentity(-5, 0), later):
         with pytest.raises(UnknownProducer):
             await requests.publish(wrong, 0)
+    with pytest.raises(UnknownProducer):
+        await requests.identity(me.producer_id, me.epoch + 1)
+    assert (await requests.publish(me, 0)).base_offset == 0
     with pytest.raises(GoQueueError):
         await requests.identity(10**12, 0)

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from goqueue import codec
-from goqueue.client import Admin, Consumer, LogId, Producer
+from goqueue.client import Admin, Consumer, LogId, Producer, TopicConfig
 from goqueue.client.connection import connect
 from goqueue.client.link import Link
 from goqueue.errors import BrokerUnreachable, InvalidRequest
@@ -140,6 +140,32 @@ def test_an_unknown_request_is_refused_and_the_connection_goes_on(server):
             assert refusal(opened).code == "invalid_request"
         opened.sendall(frame(Opcode.METADATA, 6, messages.Metadata()))
         assert answer(opened)[:3] == (Opcode.METADATA, 0, 6)
+
+
+@pytest.mark.parametrize("opcode", [Opcode.CREATE_TOPIC, Opcode.ALTER_TOPIC], ids=lambda one: one.name)
+@pytest.mark.parametrize(("setting", "value"), [("retention_weeks", 2), ("retention_ms", 0), ("cleanup", "never")])
+async def test_a_setting_that_cannot_be_is_refused(server, opcode, setting, value):
+    name = f"{opcode.name}-{setting}"
+    async with Admin(server.native) as admin:
+        if opcode is Opcode.ALTER_TOPIC:
+            await admin.create_topic(name, 3)
+        partitions = [3] if opcode is Opcode.CREATE_TOPIC else []
+        with greeted(server) as opened:
+            opened.sendall(frame(opcode, 7, [name, *partitions, {setting: value}]))
+            error = await asyncio.to_thread(refusal, opened)
+        assert error.code == "invalid_request"
+        assert f"`{setting}`" in error.message or f".{setting}`" in error.message
+        assert all(one.name != name or one.epoch == 1 for one in await admin.topics())
+
+
+async def test_settings_that_a_client_does_not_name_stay_as_they_are(server):
+    async with Admin(server.native) as admin:
+        before = await admin.create_topic("altered", 1, TopicConfig(retention_ms=5000, max_value_bytes=99))
+        with greeted(server) as opened:
+            opened.sendall(frame(Opcode.ALTER_TOPIC, 7, ["altered", {"retention_ms": None}]))
+            await asyncio.to_thread(answer, opened)
+        after = await admin.topic("altered")
+    assert after.config == msgspec.structs.replace(before.config, retention_ms=None)
 
 
 HEADS = [b"", b"\xc1", b"\x91", b"\x93\x01\x02\x03", b"\x80", b"\xff" * 50, msgspec.msgpack.encode(["x"] * 40)]

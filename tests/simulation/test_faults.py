@@ -159,7 +159,7 @@ def test_a_segment_that_cannot_be_made_refuses_the_entry(
 
 
 @pytest.mark.parametrize(("code", "kind", "name"), REFUSALS)
-@pytest.mark.parametrize("step", ["open", "sync_dir", "write"])
+@pytest.mark.parametrize("step", ["open", "write"])
 def test_a_roll_that_fails_goes_back_to_the_segment_before(
     code: int, kind: type[GoQueueError], name: str, step: Step
 ) -> None:
@@ -304,6 +304,21 @@ def test_a_failed_log_sync_makes_that_log_read_only_and_keeps_the_journal(work: 
     with pytest.raises(LogReadOnly):
         work.begin_checkpoint()
     is_unchanged(work)
+    stays_after_restart(work)
+
+
+def test_a_failed_sync_of_the_folder_of_a_new_segment_keeps_the_journal_too() -> None:
+    work = Workload("folder", TINY)
+    work.create(A, B)
+    work.write((work.append(A, 300, 200), work.append(B, 10)))
+    work.checkpoint()
+    work.write((work.append(A, 250),))
+    work.disk.fail("sync_dir", errno.EIO, matching="*/logs/a/0")
+    with pytest.raises(LogReadOnly):
+        work.checkpoint()
+    assert work.refused((work.append(A, 10),)) == ["log_read_only"]
+    work.write((work.append(B, 10),))
+    work.sync()
     stays_after_restart(work)
 
 

@@ -27,6 +27,20 @@ def moves_between_logs() -> Workload:
     return work
 
 
+def one_move() -> Workload:
+    """Short enough to be torn at every byte: two logs, a checkpoint, and one entry over both with an event."""
+    work = Workload("one move")
+    work.create(ORDERS, DEAD)
+    work.write((work.append(ORDERS, 40), work.event("delivery")))
+    work.checkpoint()
+    work.write((work.append(DEAD, 40), work.append(ORDERS, 5), work.event("delivery")))
+    work.write((work.append(DEAD, 600),))
+    work.sync()
+    work.write((work.event("delivery"),))
+    work.sync()
+    return work
+
+
 def rolls_and_rotations() -> Workload:
     """Segments and journal files fill up every few entries, some of them in the middle of an unsynced stretch."""
     work = Workload("rolls")
@@ -36,6 +50,8 @@ def rolls_and_rotations() -> Workload:
         work.write((work.append(AUDIT, 260 if turn % 2 else 90), work.append(ORDERS, 55)))
         if turn % 3 == 1:
             work.sync()
+        if turn % 2:
+            work.store.prepare()
         if turn == 4:
             work.checkpoint()
     work.write((work.append(ORDERS, 900),))
@@ -174,6 +190,20 @@ def compaction_again() -> Workload:
     return work
 
 
+def compaction_with_indexes() -> Workload:
+    """Sealed segments have index files, which must not meet the file that takes the place of theirs."""
+    work = Workload("compaction with indexes", BIG)
+    work.create(ORDERS)
+    for turn in range(4):
+        keyed(work, ORDERS, 0, 10 + turn, 20 + turn, size=1900 + turn)
+    work.checkpoint()
+    assert work.compact(ORDERS) > 0
+    keyed(work, ORDERS, 1, size=3000)
+    work.checkpoint()
+    work.sync()
+    return work
+
+
 def compaction_of_a_new_log() -> Workload:
     """A log is deleted and made again during a checkpoint, then compacted as far as that checkpoint seems to allow."""
     work = Workload("compaction of a new log")
@@ -246,6 +276,7 @@ ALL = {
         checkpoints_beside_writes,
         compaction,
         compaction_again,
+        compaction_with_indexes,
         compaction_of_a_new_log,
         restarts,
         large_segments,

@@ -4,6 +4,7 @@ One frozen tree, checked once. A key that does not exist is an error, so that a 
 """
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,7 +24,13 @@ __all__ = ["ENVIRONMENT_PREFIX", "Origins", "Settings", "load_settings"]
 ENVIRONMENT_PREFIX = "GOQUEUE_"
 NOT_SETTINGS = frozenset({"GOQUEUE_SERVER"})
 """Variables with the prefix that are for commands which talk to a broker."""
+KUBERNETES_LINKS = re.compile(
+    r"GOQUEUE_(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)"
+)
+"""Kubernetes puts these into every pod beside a Service named goqueue. Nobody wrote them, so nobody misspelt them."""
 MIB = 1024 * 1024
+
+_MISFIT = re.compile(r"Expected (?P<allowed>.*?)(, got .*)? - at `\$\.(?P<key>[a-z_.]+)`", re.DOTALL)
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 Origins = dict[str, str]
@@ -61,6 +68,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         _within("storage.open_sealed_segments", storage.open_sealed_segments, 1, 1_000_000)
         for name in ("tick_ms", "retention_every_ms", "compaction_every_ms", "ids_every_ms"):
             _within(f"maintenance.{name}", getattr(maintenance, name), 10, 24 * 3600 * 1000)
+        _within("maintenance.checkpoint_bytes", maintenance.checkpoint_bytes, MIB, 1 << 40)
         _require(
             2 * maintenance.checkpoint_bytes <= storage.journal_max_bytes,
             "maintenance.checkpoint_bytes",
@@ -103,9 +111,16 @@ def load_settings(
     try:
         return msgspec.convert(tree, Settings, strict=False), origins
     except msgspec.ValidationError as error:
-        raise InvalidSettings(
-            f"settings are wrong: {error}", hint="`goqueue config show` lists every setting"
-        ) from None
+        raise _refusal(str(error), tree) from None
+
+
+def _refusal(words: str, tree: Mapping[str, Any]) -> InvalidSettings:
+    """msgspec says what it expected and where; what it found there is in the tree."""
+    found = _MISFIT.fullmatch(words)
+    value: Any = None if found is None else flat(tree).get(found["key"])
+    if found is None or value is None:
+        return InvalidSettings(f"settings are wrong: {words}", hint="`goqueue config show` lists every setting")
+    return InvalidSettings(f"{found['key']} = {value!r} is not allowed", hint=f"allowed is {found['allowed']}")
 
 
 def _read_file(file: Path) -> dict[str, Any]:
@@ -123,6 +138,8 @@ def _from_environment(environment: Mapping[str, str], origins: Origins) -> dict[
     found: dict[str, Any] = {}
     for variable, value in environment.items():
         if not variable.startswith(ENVIRONMENT_PREFIX) or variable in NOT_SETTINGS:
+            continue
+        if KUBERNETES_LINKS.fullmatch(variable):
             continue
         if variable not in names:
             raise InvalidSettings(

@@ -1,8 +1,10 @@
 """`goqueue server`: run a broker until it is told to stop."""
 
 import asyncio
+import gc
 import resource
 import signal
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -51,6 +53,7 @@ async def _serve(settings: Settings) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     async with running_broker(settings) as running:
+        _avoid_pauses()
         logger.info(
             "goqueue is serving",
             http=f"http://{running.http}",
@@ -62,6 +65,13 @@ async def _serve(settings: Settings) -> None:
         await stop.wait()
         logger.info("stopping")
     logger.info("stopped")
+
+
+def _avoid_pauses() -> None:
+    """What is loaded by now stays, so the collector need not walk it; and a sync that is done is not to wait long."""
+    gc.collect()
+    gc.freeze()
+    sys.setswitchinterval(0.001)
 
 
 def _allow_many_files() -> None:

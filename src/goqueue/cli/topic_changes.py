@@ -6,7 +6,7 @@ import msgspec
 
 from goqueue.cli.amounts import parse_duration_ms, parse_limit_ms, parse_size, parse_size_limit
 from goqueue.cli.failures import Refused
-from goqueue.model.topic import Cleanup, Durability, TopicConfig
+from goqueue.model.topic import Cleanup, Durability, TopicConfig, WantedConfig
 
 __all__ = ["SettingChange", "TopicChanges", "changed", "differences"]
 
@@ -56,7 +56,8 @@ class SettingChange(msgspec.Struct, frozen=True):
 def changed(config: TopicConfig, changes: TopicChanges) -> TopicConfig:
     """The settings with these changes, checked as far as that can be done here."""
     try:
-        return msgspec.convert(msgspec.structs.asdict(config) | changes.settings(), TopicConfig, strict=False)
+        wanted = msgspec.structs.asdict(config) | changes.settings()
+        return msgspec.convert(wanted, WantedConfig, strict=False).config()
     except msgspec.ValidationError as error:
         known = ", ".join(msgspec.structs.asdict(config))
         raise Refused(f"settings are wrong: {error}", hint=f"there are {known}") from None

@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Sequence
 from typing import Literal, Self
 
+import msgspec
+
 from goqueue.client.link import DEFAULT_BOOTSTRAP, Link
 from goqueue.model.log import LogId
-from goqueue.model.topic import Topic, TopicConfig
+from goqueue.model.topic import Topic, TopicConfig, WantedConfig
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
 
@@ -38,12 +40,12 @@ class Admin:
         return reply.topics[0]
 
     async def create_topic(self, name: str, partitions: int = 3, config: TopicConfig | None = None) -> Topic:
-        request = messages.CreateTopic(name, partitions, config or TopicConfig())
+        request = messages.CreateTopic(name, partitions, WantedConfig.of(config or TopicConfig()))
         return (await self._link.ask(Opcode.CREATE_TOPIC, request, messages.TopicReply)).topic
 
     async def alter_topic(self, name: str, config: TopicConfig) -> Topic:
-        """Replace the settings of a topic."""
-        request = messages.AlterTopic(name, config)
+        """Replace the settings of a topic, all that this client knows of."""
+        request = messages.AlterTopic(name, msgspec.to_builtins(config))
         return (await self._link.ask(Opcode.ALTER_TOPIC, request, messages.TopicReply)).topic
 
     async def delete_topic(self, name: str) -> None:

@@ -45,6 +45,7 @@ class Batch:
         "error_was_seen",
         "ids",
         "partition",
+        "partitions",
         "records",
         "sequence",
         "size",
@@ -57,6 +58,8 @@ class Batch:
         self.topic = topic
         self.partition = partition
         self.deadline = deadline
+        self.partitions: int | None = None
+        """How many there were when a key decided on this one; None while only turns and callers have decided."""
         self.records: list[Record] = []
         self.ids: list[str | None] | None = None
         """One for each record, or None when none of them has an id."""

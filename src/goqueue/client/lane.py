@@ -134,6 +134,7 @@ class Lane:
             identity.epoch if identity else 0,
             batch.sequence,
             None if batch.ids is None else tuple(batch.ids),
+            batch.partitions,
         )
         self._under_way.append(batch)
         if self._alarm is None:
@@ -146,6 +147,7 @@ class Lane:
         if not self._fits(connection, batch, records):
             return
         ids = None if batch.ids is None else tuple(batch.ids)
+        # Not among how many partitions: refusals are not heard here, so everything that follows would be lost.
         head = Publish(self._topic, self._partition, self._settings.durability, ids=ids)
         connection.tell(Opcode.PUBLISH, _encode(head), records)
         batch.succeed(Outcome(-1, 0))

@@ -19,8 +19,6 @@ __all__ = ["Membership", "Subscription", "Work"]
 
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 3.0
-REBALANCING_PAUSE_S = 0.05
-"""While partitions move the broker is asked more often, so that nobody waits for a heartbeat to get its share."""
 HEARTBEATS_PER_SESSION = 3
 
 OUT_OF_GROUP = (UnknownMember, StaleGeneration, UnknownGroup)
@@ -110,15 +108,14 @@ class Membership:
     # In the background.
 
     async def _stay(self) -> None:
-        pause = moving_pause = REBALANCING_PAUSE_S
         failing_pause = FIRST_PAUSE_S
         while True:
-            await self._rest(pause)
             try:
-                is_moving = await self._step()
+                await self._step()
                 self._looked.set()
             except BrokerUnreachable:
-                pause = failing_pause = min(2 * failing_pause, LONGEST_PAUSE_S)
+                failing_pause = min(2 * failing_pause, LONGEST_PAUSE_S)
+                await self._rest(failing_pause)
                 continue
             except GoQueueError as error:
                 self.failure = error
@@ -127,23 +124,42 @@ class Membership:
                 self._looked.set()
                 return
             failing_pause = FIRST_PAUSE_S
-            moving_pause = min(2 * moving_pause, self._heartbeat_s) if is_moving else REBALANCING_PAUSE_S
-            pause = moving_pause if is_moving else self._heartbeat_s
 
     async def _rest(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._hurry.wait()
-        self._hurry.clear()
 
-    async def _step(self) -> bool:
-        """Whether partitions are on the move."""
+    async def _step(self) -> None:
+        """One heartbeat. The broker answers when there is news; whoever is in a hurry does not wait for that."""
+        is_hurried = self._hurry.is_set()
+        self._hurry.clear()
+        begun = asyncio.get_running_loop().time()
         try:
-            return await self._heartbeat()
+            answer = await (self._ask() if is_hurried else self._ask_unless_hurried())
         except OUT_OF_GROUP:
             self._lose_everything()
             await self._join()
-            return True
+            return
+        has_news = answer is None or self._follow(answer)
+        if not has_news and not is_hurried:
+            # A broker that does not hold back its answer is not to be asked again and again.
+            await self._rest(self._heartbeat_s - (asyncio.get_running_loop().time() - begun))
+
+    async def _ask_unless_hurried(self) -> messages.Assigned | None:
+        hurry = asyncio.ensure_future(self._hurry.wait())
+        ask = asyncio.ensure_future(self._ask(wait_ms=int(self._heartbeat_s * 1000)))
+        try:
+            await asyncio.wait({ask, hurry}, return_when=asyncio.FIRST_COMPLETED)
+            return ask.result() if ask.done() else None
+        finally:
+            hurry.cancel()
+            ask.cancel()
+
+    async def _ask(self, wait_ms: int = 0) -> messages.Assigned:
+        held = tuple(messages.TopicPartition(*log) for log in sorted(self.assigned | self._leaving))
+        request = messages.Heartbeat(self._subscription.group, self.member_id, self.generation, held, wait_ms)
+        return await self._link.ask(Opcode.HEARTBEAT, request, messages.Assigned)
 
     async def _join(self) -> None:
         wish = self._subscription
@@ -164,10 +180,9 @@ class Membership:
         self._heartbeat_s = min(joined.heartbeat_ms, wish.session_ms / HEARTBEATS_PER_SESSION) / 1000
         self._take(_logs(joined.assigned))
 
-    async def _heartbeat(self) -> bool:
-        held = tuple(messages.TopicPartition(*log) for log in sorted(self.assigned | self._leaving))
-        request = messages.Heartbeat(self._subscription.group, self.member_id, self.generation, held)
-        answer = await self._link.ask(Opcode.HEARTBEAT, request, messages.Assigned)
+    def _follow(self, answer: messages.Assigned) -> bool:
+        """Do as the broker says; whether that is anything new."""
+        before = self.generation, self.is_paused, self.assigned, self._leaving
         self.generation = answer.generation
         if answer.paused != self.is_paused:
             self.is_paused = answer.paused
@@ -176,7 +191,7 @@ class Membership:
         if wanted_back:
             self._part_with(wanted_back)
         self._take(_logs(answer.assigned) - self._leaving)
-        return answer.moving or bool(self._leaving)
+        return before != (self.generation, self.is_paused, self.assigned, self._leaving)
 
     # Partitions.
 

@@ -41,6 +41,10 @@ class TopicPartitioner:
             return self._by_key(self, key)
         return self.move_on() if self._in_turns else self._current
 
+    def chosen_among(self, key: bytes | None, partition: int | None) -> int | None:
+        """How many partitions there were to choose from, if it was the key that chose."""
+        return None if key is None or partition is not None or self._in_turns else len(self._ranges)
+
     def move_on(self) -> int:
         """The next record without a key goes elsewhere."""
         self._current = (self._current + 1) % len(self._ranges)

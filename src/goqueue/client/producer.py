@@ -127,9 +127,16 @@ class Producer:
         if self._is_closed:
             raise ClientClosed("this producer is closed")
         place = (partitioner.topic.name, partitioner.pick(record.key, partition))
+        among = partitioner.chosen_among(record.key, partition)
         batch = self._open.get(place)
+        if batch is not None and among is not None and batch.partitions not in (None, among):
+            # Begun while the topic had another number of partitions, so it will be refused.
+            self._close_batch(place, batch)
+            batch = None
         if batch is None:
             batch = self._begin_batch(place)
+        if among is not None:
+            batch.partitions = among
         batch.add(record, record_id)
         batch.size += RECORD_OVERHEAD + len(record.value or b"") + len(record.key or b"")
         self._room.taken += 1
@@ -184,6 +191,7 @@ class Producer:
                 batch = self._new_batch((topic, number))
                 batch.records = records
                 batch.ids = None if ids is None else [ids[place] for place in some]
+                batch.partitions = partitioner.chosen_among(None if keys is None else b"", partition)
                 self._send_at_once(batch, len(some))
                 deliveries.append((batch, some))
         sent: list[Sent | None] = [None] * len(values)

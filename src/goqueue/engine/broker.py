@@ -17,6 +17,7 @@ from goqueue.core.partition.space import DiskGuard
 from goqueue.core.producers.identities import IdentityGiven, KnownIdentities, ProducerIdentities
 from goqueue.core.producers.window import BatchWritten, ProducerWindow
 from goqueue.engine.group_commit import GroupCommit
+from goqueue.engine.group_news import GroupNews
 from goqueue.engine.partition import Partition, producers_stream
 from goqueue.engine.ports import Clock, Entropy, IdIndex, Storage
 from goqueue.engine.remembered_ids import IDS, RememberedIds
@@ -46,6 +47,7 @@ class Broker:
         self.catalog_turn = asyncio.Lock()
         self.producer_ids = ProducerIdentities()
         self.groups = Groups()
+        self.group_news = GroupNews()
         self.guard = DiskGuard()
         self.fetch_turns = itertools.count()
         self.streams = Streams(

@@ -45,6 +45,7 @@ __all__ = [
 HEARTBEAT_MS = 3000
 MOST_GROUPS = 100_000
 _CLIENT_ID_LENGTH = 200
+NS_PER_MS = 1_000_000
 
 
 class JoinRequest(msgspec.Struct, frozen=True):
@@ -119,11 +120,35 @@ async def join_group(broker: Broker, name: str, request: JoinRequest) -> Assignm
 
 
 async def heartbeat(
-    broker: Broker, name: str, member_id: str, generation: int, owned: Collection[LogId] | None
+    broker: Broker,
+    name: str,
+    member_id: str,
+    generation: int,
+    owned: Collection[LogId] | None,
+    wait_ms: int = 0,
 ) -> Assignment:
-    """A sign of life; the answer says what to read from now on."""
+    """A sign of life; the answer says what to read from now on. With `wait_ms` it may come when that changes."""
+    broker.group_news.end_wait(name, member_id)
     await _change(broker, name, lambda group, now: group.heartbeat(member_id, generation, owned=owned, now=now))
-    return broker.groups.group(name).assignment(member_id)
+    group = broker.groups.group(name)
+    assignment, was_paused = group.assignment(member_id), group.is_paused
+    if wait_ms > 0 and not _is_news(assignment, generation, owned):
+        unchanged = assignment
+        deadline = broker.clock.now_ns() + min(wait_ms, HEARTBEAT_MS) * NS_PER_MS
+        while assignment == unchanged and broker.groups.group(name).is_paused == was_paused:
+            left_s = (deadline - broker.clock.now_ns()) / 1e9
+            if left_s <= 0 or not await broker.group_news.wait(name, member_id, left_s):
+                break
+            await _change(broker, name, lambda group, now: group.tell(member_id, generation, now=now))
+            assignment = broker.groups.group(name).assignment(member_id)
+    # What others have changed a moment ago may not be certain yet.
+    await broker.commit.durable()
+    return assignment
+
+
+def _is_news(assignment: Assignment, generation: int, owned: Collection[LogId] | None) -> bool:
+    has_changed = assignment.generation != generation or bool(assignment.revoking)
+    return has_changed or (owned is not None and set(assignment.partitions) != set(owned))
 
 
 async def confirm_revoked(
@@ -247,6 +272,7 @@ async def _change(
     if events:
         change = GroupChange(name, tuple(events))
         broker.groups.apply(change)
+        broker.group_news.happened(name, events)
         await broker.commit.write((broker.streams.event(GROUPS, change),))
 
 

@@ -30,7 +30,7 @@ class MaintenanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     compaction_every_ms: int = 60_000
     ids_every_ms: int = 250
     """Between looks at how many ids have gathered, and at some of the older ones."""
-    checkpoint_bytes: int = 256 * 1024 * 1024
+    checkpoint_bytes: int = 64 * 1024 * 1024
     """Journal that may gather before a checkpoint; recovery has to read no more than about this."""
 
 
@@ -81,6 +81,7 @@ class Maintenance:
         await expire_members(self._broker)
 
     async def checkpoint_if_due(self) -> None:
+        await self._in_background(self._broker.storage.prepare)
         if self._broker.storage.journal_bytes >= self._settings.checkpoint_bytes:
             await self.checkpoint()
 

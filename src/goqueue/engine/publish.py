@@ -11,7 +11,7 @@ from goqueue.core.producers.window import BatchWritten
 from goqueue.engine.broker import Broker
 from goqueue.engine.new_records import Unsettled, choose_new
 from goqueue.engine.partition import Partition, ProducerBatch
-from goqueue.errors import DiskFull, GoQueueError, StorageBusy
+from goqueue.errors import DiskFull, GoQueueError, StorageBusy, UnknownPartition
 from goqueue.model.topic import Durability, Topic, TopicName
 
 __all__ = ["PublishBatch", "Published", "RecordPlace", "publish", "publish_and_wait"]
@@ -21,6 +21,7 @@ class PublishBatch(msgspec.Struct, frozen=True):
     """Encoded records for one partition; the buffer belongs to the broker from here on.
 
     `ids` has one for each record, or None; the records carry them as headers, see `goqueue.model.record_id`.
+    `partitions` is how many the topic had when keys decided on the partition, or None when they did not.
     """
 
     topic: TopicName
@@ -29,6 +30,7 @@ class PublishBatch(msgspec.Struct, frozen=True):
     durability: Durability | None = None
     producer: ProducerBatch | None = None
     ids: Sequence[str | None] | None = None
+    partitions: int | None = None
 
 
 class RecordPlace(msgspec.Struct, frozen=True):
@@ -73,6 +75,11 @@ def publish(broker: Broker, request: PublishBatch, reply: Reply) -> None:
     try:
         partition = broker.partition(request.topic, request.partition)
         topic = broker.catalog.topic(request.topic)
+        if request.partitions not in (None, topic.partitions):
+            raise UnknownPartition(
+                f"{topic.name} has {topic.partitions} partitions, not {request.partitions}: the keys belong elsewhere",
+                hint="look the topic up again, then send the records to the partitions of their keys",
+            )
         if partition.held:
             partition.hold(partial(publish, broker, request, reply), len(request.records))
             return

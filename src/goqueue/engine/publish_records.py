@@ -12,19 +12,16 @@ from goqueue import codec
 from goqueue.engine.broker import Broker
 from goqueue.engine.placement import Placement
 from goqueue.engine.publish import PublishBatch, Published, publish
-from goqueue.errors import GoQueueError, InvalidRecord, InvalidRequest, RecordTooLarge, UnknownPartition
+from goqueue.errors import GoQueueError, InvalidRecord, RecordTooLarge, UnknownPartition
 from goqueue.model.record import Record
-from goqueue.model.record_id import ID_HEADER, id_of, with_id
+from goqueue.model.record_id import with_id
 from goqueue.model.topic import Durability, Topic, TopicName
 
 __all__ = ["Outgoing", "Placed", "publish_records"]
 
 
 class Outgoing(msgspec.Struct, frozen=True):
-    """A record to publish; without a partition its key decides. Unconfirmed ones are not waited for.
-
-    An id may be given, or be in the record already, as its header.
-    """
+    """A record to publish; without a partition its key decides. Unconfirmed ones are not waited for."""
 
     record: Record
     partition: int | None = None
@@ -86,7 +83,7 @@ def _gather(
     current: dict[int, _Batch] = {}
     for number, outgoing in enumerate(records):
         try:
-            record, record_id = _identified(outgoing)
+            record = outgoing.record if outgoing.id is None else with_id(outgoing.record, outgoing.id)
             encoded = _encode(topic, record)
             partition = outgoing.partition
             if partition is None:
@@ -107,21 +104,9 @@ def _gather(
             batches.append(batch)
         batch.numbers.append(number)
         batch.parts.append(encoded)
-        batch.ids.append(record_id)
+        batch.ids.append(outgoing.id)
         batch.confirmed |= outgoing.confirmed
     return batches
-
-
-def _identified(outgoing: Outgoing) -> tuple[Record, str | None]:
-    """The record with its id, and the id."""
-    record, given = outgoing.record, outgoing.id
-    if given is None and record.headers:
-        carried = id_of(record.headers)
-        try:
-            given = None if carried is None else carried.decode()
-        except UnicodeDecodeError:
-            raise InvalidRequest("the id of a record is text", hint=f"give its header {ID_HEADER} in UTF-8") from None
-    return (record, None) if given is None else (with_id(record, given), given)
 
 
 def _encode(topic: Topic, record: Record) -> bytes:

@@ -14,7 +14,7 @@ from goqueue.errors import InvalidRequest
 from goqueue.model.log import LogId
 from goqueue.model.topic import Topic, TopicConfig, TopicName
 
-__all__ = ["alter_topic", "amend_topic", "create_topic", "delete_topic"]
+__all__ = ["amend_topic", "create_topic", "delete_topic"]
 
 INTERNAL_PREFIX = "__"
 
@@ -30,10 +30,6 @@ async def create_topic(broker: Broker, name: TopicName, partitions: int, config:
 
     await _change(broker, decide, lambda: broker.open_partitions(broker.catalog.topic(name)))
     return broker.catalog.topic(name)
-
-
-async def alter_topic(broker: Broker, name: TopicName, config: TopicConfig) -> Topic:
-    return await amend_topic(broker, name, lambda _: config)
 
 
 async def amend_topic(broker: Broker, name: TopicName, amend: Callable[[TopicConfig], TopicConfig]) -> Topic:

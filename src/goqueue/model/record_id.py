@@ -5,7 +5,7 @@ It travels as a header of the record, so that it is wherever the record is.
 
 from collections.abc import Iterable, Sequence
 
-from goqueue.errors import InvalidRequest
+from goqueue.errors import InvalidRecord
 from goqueue.model.record import Record
 
 __all__ = ["ID_HEADER", "LONGEST_ID", "encoded_ids", "id_of", "with_id"]
@@ -19,10 +19,10 @@ def encoded_ids(ids: Iterable[str | None]) -> list[bytes | None]:
     try:
         encoded = [None if text is None else text.encode() for text in ids]
     except UnicodeEncodeError:
-        raise InvalidRequest("an id has a lone surrogate, which UTF-8 cannot carry") from None
+        raise InvalidRecord("an id has a lone surrogate, which UTF-8 cannot carry") from None
     for one in encoded:
         if one is not None and not 0 < len(one) <= LONGEST_ID:
-            raise InvalidRequest(
+            raise InvalidRecord(
                 f"an id of {len(one)} bytes", hint=f"an id is a text of 1 to {LONGEST_ID} bytes in UTF-8"
             )
     return encoded

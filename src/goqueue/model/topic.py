@@ -3,13 +3,23 @@
 import itertools
 import re
 from enum import StrEnum
-from typing import Annotated, NewType
+from typing import Annotated, NewType, Self
 
 import msgspec
 
 from goqueue.errors import InvalidRequest
 
-__all__ = ["Cleanup", "Durability", "HashRange", "Topic", "TopicConfig", "TopicName", "hash_ranges", "topic_name"]
+__all__ = [
+    "Cleanup",
+    "Durability",
+    "HashRange",
+    "Topic",
+    "TopicConfig",
+    "TopicName",
+    "WantedConfig",
+    "hash_ranges",
+    "topic_name",
+]
 
 TopicName = NewType("TopicName", str)
 
@@ -55,8 +65,12 @@ class Cleanup(StrEnum):
     COMPACT_DELETE = "compact,delete"
 
 
-class TopicConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Settings of one topic; None means without limit."""
+class TopicConfig(msgspec.Struct, frozen=True):
+    """Settings of one topic; None means without limit.
+
+    A client passes over settings that a newer broker has and it does not know. What somebody asks for is read as
+    `WantedConfig`.
+    """
 
     durability: Durability = Durability.FSYNC
     cleanup: Cleanup = Cleanup.DELETE
@@ -66,6 +80,17 @@ class TopicConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_value_bytes: Annotated[int, msgspec.Meta(ge=1, le=MAX_VALUE)] = MAX_VALUE
     dedup_window_ms: Annotated[int, msgspec.Meta(ge=0, le=LONGEST_DEDUP_WINDOW_MS)] = 10 * MINUTE_MS
     """How long the ids of records are remembered; 0 for not at all."""
+
+
+class WantedConfig(TopicConfig, frozen=True, forbid_unknown_fields=True):
+    """Settings that somebody asks for: one that does not exist is an error."""
+
+    @classmethod
+    def of(cls, config: TopicConfig) -> Self:
+        return cls(**msgspec.structs.asdict(config))
+
+    def config(self) -> TopicConfig:
+        return TopicConfig(**msgspec.structs.asdict(self))
 
 
 class HashRange(msgspec.Struct, frozen=True, array_like=True):

@@ -306,6 +306,9 @@ class SimulatedFile:
     def truncate(self, length: int) -> None:
         self._disk.truncate_to(self, length)
 
+    def write_back(self, position: int, length: int) -> None:
+        """Changes nothing: what is not synced may be on the platter or not at any time."""
+
     def sync(self) -> None:
         self._disk.sync_file(self)
 

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from goqueue.engine.maintenance import Maintenance, MaintenanceSettings
-from goqueue.engine.topics import alter_topic, create_topic, delete_topic
+from goqueue.engine.topics import amend_topic, create_topic, delete_topic
 from goqueue.errors import TopicExists, UnknownTopic
 from goqueue.model.topic import Cleanup, TopicConfig, topic_name
 from tests.unit.engine.support import appended, values_from
@@ -61,7 +61,9 @@ async def test_a_log_over_its_size_loses_its_oldest_segments(open_broker):
 async def test_retention_and_settings_survive_a_restart(open_broker, clock):
     async with open_broker() as broker:
         await create_topic(broker, TOPIC, 2, TopicConfig(retention_ms=HOUR_MS))
-        await alter_topic(broker, TOPIC, TopicConfig(retention_ms=2 * HOUR_MS, cleanup=Cleanup.COMPACT_DELETE))
+        await amend_topic(
+            broker, TOPIC, lambda _: TopicConfig(retention_ms=2 * HOUR_MS, cleanup=Cleanup.COMPACT_DELETE)
+        )
     async with open_broker() as broker:
         topic = broker.catalog.topic(TOPIC)
         assert topic.config == TopicConfig(retention_ms=2 * HOUR_MS, cleanup=Cleanup.COMPACT_DELETE)

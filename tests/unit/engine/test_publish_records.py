@@ -3,7 +3,7 @@ import pytest
 from goqueue import codec
 from goqueue.engine.placement import MOST_REMEMBERED, Placement
 from goqueue.engine.publish_records import Outgoing, Placed, publish_records
-from goqueue.engine.topics import alter_topic, create_topic, delete_topic
+from goqueue.engine.topics import amend_topic, create_topic, delete_topic
 from goqueue.errors import DiskFull, RecordTooLarge, UnknownPartition, UnknownTopic
 from goqueue.model.partitioning import KeyRanges
 from goqueue.model.record import Record
@@ -77,7 +77,7 @@ async def test_turns_go_on_when_settings_change_and_begin_anew_for_a_new_topic(b
         return outcome.partition
 
     assert [await turn(), await turn()] == [0, 1]
-    await alter_topic(broker, T, TopicConfig(retention_ms=5))
+    await amend_topic(broker, T, lambda _: TopicConfig(retention_ms=5))
     assert await turn() == 2
     await delete_topic(broker, T)
     await create_topic(broker, T, 5, TopicConfig())

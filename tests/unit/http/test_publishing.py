@@ -125,7 +125,7 @@ async def test_a_second_record_with_the_same_id_is_not_written(http, topic, brok
         {"value": "b", "partition": 1},
         {"value": "c", "id": "order-1", "partition": 1},
         {"value": "d", "id": "order-2", "partition": 1},
-        {"value": "e", "headers": {"goqueue-id": "order-2"}, "partition": 1},
+        {"value": "e", "id": "order-2", "partition": 1},
     ]
     results = (await http.post(topic, json={"messages": messages})).json()["results"]
     assert [(result["partition"], result["offset"], result.get("duplicate")) for result in results] == [
@@ -136,15 +136,13 @@ async def test_a_second_record_with_the_same_id_is_not_written(http, topic, brok
     assert message["headers"] == {"goqueue-id": "order-1"}
 
 
-async def test_an_id_that_is_too_long_or_no_text_fails_alone(http, topic):
-    messages = [
-        {"value": "a", "id": "ä" * 200},
-        {"value": "b", "headers": {"goqueue-id": {"base64": "/w=="}}},
-        {"value": "c", "id": "fine"},
-    ]
+async def test_a_record_with_something_beyond_its_limits_fails_alone(http, topic):
+    wrong = [{"id": "ä" * 200}, {"id": ""}, {"priority": 5}, {"priority": -1}, {"partition": -1}, {"partition": 10_000}]
+    messages = [{"value": "v", **one} for one in (*wrong, {"id": "fine", "priority": 4, "partition": 0})]
     response = await http.post(topic, json={"messages": messages})
     assert response.status_code == 207
-    assert [result.get("code") for result in response.json()["results"]] == ["invalid_request", "invalid_request", None]
+    codes = [result.get("code") for result in response.json()["results"]]
+    assert codes == ["invalid_record"] * 4 + ["unknown_partition"] * 2 + [None]
 
 
 async def test_a_value_of_every_byte_is_read_back_the_same(http, topic):

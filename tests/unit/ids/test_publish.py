@@ -6,7 +6,7 @@ import pytest
 
 from goqueue import codec
 from goqueue.engine.publish import PublishBatch, publish_and_wait
-from goqueue.engine.topics import alter_topic, create_topic
+from goqueue.engine.topics import amend_topic, create_topic
 from goqueue.errors import CorruptBatch, DiskFull, InvalidRequest, StorageBusy
 from goqueue.model.topic import Durability, TopicConfig, topic_name
 from tests.unit.ids.scene import MINUTE_MS, ORDERS, Scene, batch_of, ids_in, places, request, send, start
@@ -129,7 +129,7 @@ async def test_a_window_that_is_made_shorter_counts_at_once(scene):
     async with scene.with_topic() as broker:
         await send(broker, "a")
         scene.clock.advance_ms(2 * MINUTE_MS)
-        await alter_topic(broker, ORDERS, TopicConfig(dedup_window_ms=MINUTE_MS))
+        await amend_topic(broker, ORDERS, lambda _: TopicConfig(dedup_window_ms=MINUTE_MS))
         assert places(await send(broker, "a")) == [(0, 1, False)]
 
 

@@ -111,6 +111,7 @@ class CompactionWork:
                     if kept:
                         file.write(size, [kept])
                         size += len(kept)
+            file.write_back(0, size)
             file.sync()
         finally:
             file.close()

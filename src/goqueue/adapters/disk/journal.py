@@ -1,9 +1,11 @@
 """The node's journal: every change goes through it, and one sync makes all waiting changes durable.
 
 Files have a fixed size and are used again after a checkpoint: overwriting blocks that are already there makes a
-sync about half as dear as extending a file.
+sync about half as dear as extending a file. The next file is made ready ahead, in another thread: a new name has to
+be synced before an entry in it counts, and nobody should wait for that.
 """
 
+import threading
 from collections import deque
 from typing import NamedTuple
 
@@ -37,8 +39,15 @@ class JournalFile(NamedTuple):
     used_bytes: int
 
 
+class _Fresh(NamedTuple):
+    """A file without entries whose name is durable."""
+
+    file: File
+    nonce: int
+
+
 class Journal:
-    """Appends entries. One owner writes; `sync` may run in another thread meanwhile."""
+    """Appends entries. One owner writes; `sync` and `prepare` may run in other threads meanwhile."""
 
     def __init__(self, files: FileSystem, folder: str, entropy: Entropy, file_bytes: int) -> None:
         self._files = files
@@ -47,6 +56,9 @@ class Journal:
         self._file_bytes = file_bytes
         self._full: list[JournalFile] = []
         self._spare: list[str] = []
+        self._next: _Fresh | None = None
+        self._names = threading.Lock()
+        """Whoever holds it gives files their names: `_spare` and `_next` are theirs."""
         self._sequence = 0
         self._nonce = 0
         self._position = file_bytes
@@ -114,27 +126,44 @@ class Journal:
             file.sync()
         self.durable_lsn = max(self.durable_lsn, lsn)
 
+    def prepare(self) -> None:
+        """Have the next file ready before it is needed."""
+        with self._names:
+            if self._next is None and self._position > self._file_bytes // 4:
+                self._next = self._make_file()
+
     def _rotate(self, file_bytes: int) -> None:
+        with self._names:
+            # Taken only when nothing can fail any more: a file that is named must not be named again.
+            self._next = self._next or self._make_file()
+            file, nonce = self._next
+            if file_bytes > self._file_bytes:
+                file.allocate(file_bytes)
+            self._next = None
+            if self._unsynced:
+                self._full.append(JournalFile(self._sequence, self.written_lsn, self._position - HEAD_SIZE))
+            self._sequence, self._nonce, self._position = self._sequence + 1, nonce, HEAD_SIZE
+            self._unsynced.append(file)
+
+    def _make_file(self) -> _Fresh:
         sequence = self._sequence + 1
         path = journal_path(self._folder, sequence)
         if self._spare:
             self._files.rename(self._spare[-1], path)
             self._spare.pop()
         file = self._files.open(path, create=True)
-        file.allocate(file_bytes)
+        file.allocate(self._file_bytes)
         nonce = int.from_bytes(self._entropy.token_bytes(8), "big")
         file.write(0, [file_head(sequence, nonce)])
         self._files.sync_dir(self._folder)
-        if self._unsynced:
-            self._full.append(JournalFile(self._sequence, self.written_lsn, self._position - HEAD_SIZE))
-        self._sequence, self._nonce, self._position = sequence, nonce, HEAD_SIZE
-        self._unsynced.append(file)
+        return _Fresh(file, nonce)
 
     # Using files again.
 
     def release(self, lsn: int) -> None:
         """Everything up to `lsn` is safe elsewhere: files that hold nothing newer are free."""
-        self._full = [file for file in self._full if file.last_lsn > lsn or not self._recycle(file)]
+        with self._names:
+            self._full = [file for file in self._full if file.last_lsn > lsn or not self._recycle(file)]
 
     def _recycle(self, file: JournalFile) -> bool:
         """False when the disk refuses: the file then stays, to no harm, until the next checkpoint."""
@@ -161,3 +190,5 @@ class Journal:
     def close(self) -> None:
         while self._unsynced:
             self._unsynced.popleft().close()
+        if self._next is not None:
+            self._next.file.close()

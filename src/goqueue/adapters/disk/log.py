@@ -57,6 +57,7 @@ class DiskLog:
         self._good: tuple[tuple[Segment, ...], SegmentInfo | None] = (self._segments, None)
         self._keep_good()
         self._merging = False
+        self._has_new_names = False
         self.removed = False
         self.failure: GoQueueError | None = None
         self.sync_failed = False
@@ -106,9 +107,7 @@ class DiskLog:
             self._files.make_dirs(self.folder)
         segment = Segment(self._files, self.folder, SegmentInfo(base_offset, base_offset, 0, 0), self._open_segments)
         segment.create(keep_content=keep_content)
-        # The name must be durable before a record in it is confirmed: the journal alone could bring the bytes back,
-        # but only until the next checkpoint forgets them.
-        self._files.sync_dir(self.folder)
+        self._has_new_names = True
         self._segments = (*self._segments, segment)
 
     def flush(self) -> None:
@@ -194,7 +193,18 @@ class DiskLog:
         return tuple(segment for segment in self._segments if segment.unsynced)
 
     def sync(self, segments: tuple[Segment, ...]) -> None:
-        """Make these segments durable, oldest first."""
+        """Make these segments durable, oldest first.
+
+        Their names as well: up to here the journal could bring back a file that a crash took with its name.
+        """
+        if self._has_new_names:
+            # Cleared first: a segment that begins while the sync runs sets it again.
+            self._has_new_names = False
+            try:
+                self._files.sync_dir(self.folder)
+            except FileNotFoundError:
+                if not self.removed:
+                    raise
         for segment in segments:
             segment.sync()
 

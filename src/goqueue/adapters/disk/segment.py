@@ -200,6 +200,7 @@ class Segment:
         if opened is not None and self._unsynced:
             # Cleared first: an append that comes while the sync runs sets it again.
             self._unsynced = False
+            opened.file.write_back(self._settled, self._written.size - self._settled)
             opened.file.sync()
 
     def settle(self, size: int) -> None:

@@ -261,6 +261,13 @@ class DiskStore:
             # What the kernel could not write it may have dropped: asking again would answer with a lie.
             raise self._fail(error) from error
 
+    def prepare(self) -> None:
+        """Do ahead what would hold up a later write."""
+        if self._failure is None:
+            # Whatever is wrong is found again, and told, when the write comes.
+            with suppress(OSError):
+                self._journal.prepare()
+
     def _fail(self, error: OSError) -> StorageFailed:
         if self._failure is None:
             self._failure = StorageFailed(f"the journal could not be written: {error.strerror or error}")

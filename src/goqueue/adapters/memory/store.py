@@ -131,6 +131,9 @@ class MemoryStore:
     def journal_bytes(self) -> int:
         return self._disk.journal_bytes
 
+    def prepare(self) -> None:
+        pass
+
     def free_share(self) -> float:
         return 1.0
 

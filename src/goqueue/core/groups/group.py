@@ -94,6 +94,10 @@ class Group:
         gone = [each for each, question in asked if each not in owned and question.generation <= generation]
         return self._answered(member, gone, now)
 
+    def tell(self, member_id: str, generation: int, *, now: InstantNs) -> list[GroupEvent]:
+        """Before a member hears of a change that it waited for. It has not spoken: this keeps nobody alive."""
+        return self._answered(self._current(member_id, generation), [], now)
+
     def confirm_revoked(
         self, member_id: str, generation: int, partitions: Collection[LogId], *, now: InstantNs
     ) -> list[GroupEvent]:
@@ -246,6 +250,11 @@ class Group:
 
     def _admitted(self, member_id: str, generation: int, now: InstantNs) -> Member:
         """The member, if it may speak. A refused request keeps nobody alive."""
+        member = self._current(member_id, generation)
+        self._sessions.sign_of_life(member_id, now=now)
+        return member
+
+    def _current(self, member_id: str, generation: int) -> Member:
         self._check_alive()
         member = self._ledger.roster.member(member_id)
         if member.profile.protocol is Protocol.EAGER:
@@ -254,7 +263,6 @@ class Group:
             is_current = member.previous_epoch <= generation <= member.epoch
         if not is_current:
             raise StaleGeneration(f"{member_id} is at generation {generation}, the group at {self.generation}")
-        self._sessions.sign_of_life(member_id, now=now)
         return member
 
     def _answered(self, member: Member, given_up: Collection[LogId], now: InstantNs) -> list[GroupEvent]:

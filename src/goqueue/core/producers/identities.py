@@ -48,6 +48,15 @@ class ProducerIdentities:
         current = self._epochs.get(producer_id, 0)
         if epoch < current:
             raise ProducerFenced(f"producer {producer_id} has epoch {current} now, not {epoch}")
+        if epoch > current and not self._may_have_forgotten(producer_id):
+            raise UnknownProducer(
+                f"producer {producer_id} was never given epoch {epoch}, it has epoch {current}",
+                hint="ask for a new producer id",
+            )
+
+    def _may_have_forgotten(self, producer_id: int) -> bool:
+        """Whether the producer may have had epochs that nobody remembers."""
+        return producer_id not in self._epochs and len(self._epochs) >= EPOCHS_REMEMBERED
 
     def apply(self, event: IdentityGiven) -> None:
         self._next_id = max(self._next_id, event.producer_id + 1)

@@ -42,6 +42,7 @@ STATUS_BY_CODE = {
     "unknown_member": 404,
     "unknown_partition": 404,
     "unknown_producer": 404,
+    "unknown_receipt": 404,
     "unknown_topic": 404,
 }
 """The one place where error codes become HTTP statuses; a test checks that none is missing."""

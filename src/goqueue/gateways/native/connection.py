@@ -6,7 +6,7 @@ the client does not take its replies, so a connection's memory is bounded whatev
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol, cast
+from typing import Annotated, Protocol, cast
 
 import msgspec
 
@@ -18,19 +18,23 @@ from goqueue.wire.native.reader import FrameReader
 __all__ = ["Connection", "ConnectionHome", "ConnectionLimits", "Dispatch"]
 
 Buffer = bytes | bytearray | memoryview
+Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+FrameBytes = Annotated[int, msgspec.Meta(ge=64 * 1024, le=1 << 30)]
+Bytes = Annotated[int, msgspec.Meta(ge=1024, le=1 << 40)]
+Milliseconds = Annotated[int, msgspec.Meta(ge=10, le=86_400_000)]
 
 
 class ConnectionLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one connection may do, and how many there may be."""
 
-    connections: int = 20_000
-    frame_bytes: int = 24 * 1024 * 1024
-    requests_under_way: int = 1024
-    bytes_under_way: int = 32 * 1024 * 1024
-    frame_within_ms: int = 30_000
+    connections: Count = 20_000
+    frame_bytes: FrameBytes = 24 * 1024 * 1024
+    requests_under_way: Count = 1024
+    bytes_under_way: Bytes = 32 * 1024 * 1024
+    frame_within_ms: Milliseconds = 30_000
     """A frame that has begun must be complete by then: a client that sends a byte now and then is cut off. So is one
     that does not say hello, or takes nothing of its replies, for so long."""
-    idle_ms: int = 600_000
+    idle_ms: Milliseconds = 600_000
 
 
 class Dispatch(Protocol):

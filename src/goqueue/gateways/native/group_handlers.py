@@ -5,7 +5,6 @@ from typing import Any
 
 from goqueue.core.groups.assignment.assignors import Assignor
 from goqueue.core.groups.decisions.committing import OffsetAndMetadata
-from goqueue.core.groups.state.lifecycle import GroupState
 from goqueue.core.groups.state.members import Protocol
 from goqueue.core.groups.views import Assignment
 from goqueue.engine import groups
@@ -50,7 +49,9 @@ def group_routes(broker: Broker) -> list[Route]:
 
     async def heartbeat(request: messages.Heartbeat) -> Answer:
         owned = None if request.owned is None else {LogId(one.topic, one.partition) for one in request.owned}
-        assignment = await groups.heartbeat(broker, request.group, request.member_id, request.generation, owned)
+        assignment = await groups.heartbeat(
+            broker, request.group, request.member_id, request.generation, owned, request.wait_ms
+        )
         return _assigned(broker, request.group, assignment), []
 
     async def leave(request: messages.LeaveGroup) -> Answer:
@@ -127,7 +128,6 @@ def _assigned(broker: Broker, name: str, assignment: Assignment) -> messages.Ass
         _partitions(assignment.partitions),
         _partitions(assignment.revoking),
         broker.groups.group(name).is_paused,
-        assignment.state is GroupState.REBALANCING,
     )
 
 

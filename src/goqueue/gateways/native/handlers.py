@@ -21,7 +21,7 @@ from goqueue.errors import GoQueueError, InternalError, InvalidRequest
 from goqueue.gateways.native.connection import Buffer, Connection
 from goqueue.gateways.native.fetching import FETCH_BYTES, Fetching
 from goqueue.gateways.native.group_handlers import Route, group_routes
-from goqueue.model.topic import Durability, TopicName, topic_name
+from goqueue.model.topic import Durability, TopicConfig, TopicName, WantedConfig, topic_name
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import PROTOCOL_VERSION, Frame, FrameFlag, Opcode
 
@@ -78,6 +78,7 @@ class Handlers:
 
     def end_waits(self) -> None:
         self._fetching.end_waits()
+        self._broker.group_news.end_waits()
 
     # The connection itself.
 
@@ -135,7 +136,8 @@ class Handlers:
             producer = ProducerBatch(head.producer_id, head.producer_epoch, head.sequence)
         durability = Durability(head.durability) if head.durability is not None else None
         records = bytearray(frame.tail)
-        request = PublishBatch(TopicName(head.topic), head.partition, records, durability, producer, head.ids)
+        topic = TopicName(head.topic)
+        request = PublishBatch(topic, head.partition, records, durability, producer, head.ids, head.partitions)
         publish(self._broker, request, reply)
 
     async def _init_producer(self, request: messages.InitProducer) -> Answer:
@@ -164,11 +166,18 @@ class Handlers:
     async def _create_topic(self, request: messages.CreateTopic) -> Answer:
         name = topic_name(request.name)
         return messages.TopicReply(
-            await topics.create_topic(self._broker, name, request.partitions, request.config)
+            await topics.create_topic(self._broker, name, request.partitions, request.config.config())
         ), []
 
     async def _alter_topic(self, request: messages.AlterTopic) -> Answer:
-        return messages.TopicReply(await topics.alter_topic(self._broker, topic_name(request.name), request.config)), []
+        def amended(config: TopicConfig) -> TopicConfig:
+            try:
+                return msgspec.convert(msgspec.to_builtins(config) | request.config, WantedConfig).config()
+            except msgspec.ValidationError as error:
+                raise InvalidRequest(f"the settings cannot be read: {error}") from None
+
+        topic = await topics.amend_topic(self._broker, topic_name(request.name), amended)
+        return messages.TopicReply(topic), []
 
     async def _delete_topic(self, request: messages.DeleteTopic) -> Answer:
         await topics.delete_topic(self._broker, topic_name(request.name))

@@ -1,13 +1,14 @@
 """Heads of native frames: what is asked and what is answered.
 
-Structs are arrays on the wire, in the order of their fields; new fields go to the end, with a default.
+Structs are arrays on the wire, in the order of their fields; new fields go to the end, with a default. Whoever does
+not know a field at the end of an array, or a key of a map in a reply, passes over it.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
-from goqueue.model.topic import Topic, TopicConfig
+from goqueue.model.topic import Topic, WantedConfig
 
 __all__ = [
     "AlterTopic",
@@ -98,12 +99,14 @@ class MetadataReply(msgspec.Struct, frozen=True, array_like=True):
 class CreateTopic(msgspec.Struct, frozen=True, array_like=True):
     name: str
     partitions: int
-    config: TopicConfig
+    config: WantedConfig
 
 
 class AlterTopic(msgspec.Struct, frozen=True, array_like=True):
+    """Settings by name. Those left out stay as they are: an older client must not reset what it does not know of."""
+
     name: str
-    config: TopicConfig
+    config: dict[str, Any]
 
 
 class DeleteTopic(msgspec.Struct, frozen=True, array_like=True):
@@ -133,7 +136,8 @@ class Publish(msgspec.Struct, frozen=True, array_like=True):
     """The tail holds the records, all for one partition.
 
     With a producer id the batch is written once however often it is sent; `sequence` counts the producer's records
-    in this partition. `ids` names records (one for each) that must be unique in the topic for a while.
+    in this partition. `ids` names records (one for each) that must be unique in the topic for a while. Where keys have
+    decided on the partition, `partitions` says among how many: they belong elsewhere when the topic has another number.
     """
 
     topic: str
@@ -143,6 +147,7 @@ class Publish(msgspec.Struct, frozen=True, array_like=True):
     producer_epoch: int = 0
     sequence: int = 0
     ids: tuple[str | None, ...] | None = None
+    partitions: int | None = None
 
 
 class Original(msgspec.Struct, frozen=True, array_like=True):
@@ -261,12 +266,16 @@ class Joined(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Heartbeat(msgspec.Struct, frozen=True, array_like=True):
-    """`owned` is what the member works on now: leaving out what it was asked to revoke confirms the revocation."""
+    """`owned` is what the member works on now: leaving out what it was asked to revoke confirms the revocation.
+
+    Without news for the member the answer may be held back for `wait_ms`, and comes at once when there is some.
+    """
 
     group: str
     member_id: str
     generation: int
     owned: tuple[TopicPartition, ...] | None = None
+    wait_ms: int = 0
 
 
 class Assigned(msgspec.Struct, frozen=True, array_like=True):
@@ -276,8 +285,6 @@ class Assigned(msgspec.Struct, frozen=True, array_like=True):
     assigned: tuple[TopicPartition, ...]
     revoke: tuple[TopicPartition, ...]
     paused: bool = False
-    moving: bool = False
-    """Partitions are on their way from one member to another: it is worth asking again soon."""
 
 
 class LeaveGroup(msgspec.Struct, frozen=True, array_like=True):

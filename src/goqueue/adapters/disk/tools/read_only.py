@@ -40,6 +40,9 @@ class _ReadOnlyFile:
     def truncate(self, length: int) -> None:
         _refuse(self._path)
 
+    def write_back(self, position: int, length: int) -> None:
+        _refuse(self._path)
+
     def sync(self) -> None:
         _refuse(self._path)
 

@@ -7,6 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from goqueue.core.groups.assignment.assignors import Assignor
 from goqueue.core.groups.state.members import DEFAULT_SESSION_MS, Protocol
+from goqueue.engine.groups import HEARTBEAT_MS
 from goqueue.engine.poll import MOST_RECORDS
 from goqueue.gateways.http.api.params import NAME_PATTERN, TopicText
 from goqueue.gateways.http.api.reading import MessageOut
@@ -93,11 +94,15 @@ class Joined(msgspec.Struct, frozen=True):
 
 
 class HeartbeatBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`owned` is what the member works on: leaving out what it was asked to revoke confirms the revocation."""
+    """`owned` is what the member works on: leaving out what it was asked to revoke confirms the revocation.
+
+    Without news for the member the answer is held back for up to `wait_ms`, and comes at once when there is some.
+    """
 
     member_id: MemberText
     generation: Generation
     owned: dict[TopicText, list[Annotated[int, Meta(ge=0, le=100_000)]]] | None = None
+    wait_ms: Annotated[int, Meta(ge=0, le=HEARTBEAT_MS)] = 0
 
 
 class RevokeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

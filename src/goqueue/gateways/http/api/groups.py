@@ -81,7 +81,8 @@ async def join_cooperative(broker: Broker, params: GroupParams, query: Nothing, 
 
 async def heartbeat(broker: Broker, params: GroupParams, _: Nothing, body: HeartbeatBody) -> Told:
     owned = None if body.owned is None else _logs(body.owned)
-    return _told(broker, params, await groups.heartbeat(broker, params.group, body.member_id, body.generation, owned))
+    assignment = await groups.heartbeat(broker, params.group, body.member_id, body.generation, owned, body.wait_ms)
+    return _told(broker, params, assignment)
 
 
 async def revoke(broker: Broker, params: GroupParams, _: Nothing, body: RevokeBody) -> Told:
@@ -301,7 +302,7 @@ def endpoints(positions: Positions) -> tuple[Endpoint, ...]:
             waits=True,
         ),
         one("POST", f"{at}/join", "Become a member of a group", join, Joined, body=JoinBody),
-        one("POST", f"{at}/heartbeat", "Say that a member is alive", heartbeat, Told, body=HeartbeatBody),
+        one("POST", f"{at}/heartbeat", "Say that a member is alive", heartbeat, Told, body=HeartbeatBody, waits=True),
         one("POST", f"{at}/leave", "Leave a group", leave, Done, body=MemberBody),
         one(
             "POST",
@@ -311,7 +312,15 @@ def endpoints(positions: Positions) -> tuple[Endpoint, ...]:
             Joined,
             body=CooperativeJoinBody,
         ),
-        one("POST", f"{at}/heartbeat/cooperative", "Say that a member is alive", heartbeat, Told, body=HeartbeatBody),
+        one(
+            "POST",
+            f"{at}/heartbeat/cooperative",
+            "Say that a member is alive",
+            heartbeat,
+            Told,
+            body=HeartbeatBody,
+            waits=True,
+        ),
         one("POST", f"{at}/leave/cooperative", "Leave a group", leave, Done, body=MemberBody),
         one("POST", f"{at}/revoke", "Confirm that partitions are given up", revoke, Told, body=RevokeBody),
         one("GET", f"{at}/assignment", "What a member is to read", assignment_of, Told, query=MemberQuery),

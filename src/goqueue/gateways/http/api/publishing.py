@@ -21,8 +21,11 @@ __all__ = ["endpoints"]
 MOST_MESSAGES = 100_000
 
 Acks = Literal["none", "leader", "all"]
-PartitionNumber = Annotated[int, Meta(ge=0, lt=MOST_PARTITIONS)]
-PriorityNumber = Annotated[int, Meta(ge=0, le=4)]
+# Limits that only the document has. What is beyond them is wrong with one record and not with the request, so it is
+# found where records are made: that record fails alone, and with the same code as on every other way to the broker.
+PartitionNumber = Annotated[int, Meta(extra_json_schema={"minimum": 0, "maximum": MOST_PARTITIONS - 1})]
+PriorityNumber = Annotated[int, Meta(extra_json_schema={"minimum": 0, "maximum": 4})]
+RecordId = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": LONGEST_ID})]
 
 
 class MessageIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -38,7 +41,7 @@ class MessageIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     headers: Headers = {}
     partition: PartitionNumber | UnsetType = UNSET
     priority: PriorityName | PriorityNumber = "normal"
-    id: Annotated[str, Meta(min_length=1, max_length=LONGEST_ID)] | UnsetType = UNSET
+    id: RecordId | UnsetType = UNSET
     acks: Acks | UnsetType = UNSET
     durability: Durability | UnsetType = UNSET
 

@@ -1,0 +1,60 @@
+"""Members that wait to hear of changes in their group, so that a rebalance does not take as long as a heartbeat."""
+
+import asyncio
+
+from goqueue.core.groups.events import GroupEvent, MemberTold, OffsetsCommitted
+
+__all__ = ["GroupNews"]
+
+SILENT_EVENTS = (MemberTold, OffsetsCommitted)
+"""Of concern to the one member that caused them: waking all the others for them would be in vain."""
+
+
+class GroupNews:
+    """At most one wait for each member: its next one ends the one before, of which the client may know no more."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, dict[str, asyncio.Future[bool]]] = {}
+        self._is_stopping = False
+
+    def happened(self, group: str, events: list[GroupEvent]) -> None:
+        if group in self._waiting and not all(isinstance(event, SILENT_EVENTS) for event in events):
+            for waiting in self._waiting[group].values():
+                _end(waiting, is_news=True)
+
+    def end_wait(self, group: str, member_id: str) -> None:
+        """The member has asked again."""
+        waiting = self._waiting.get(group, {}).get(member_id)
+        if waiting is not None:
+            _end(waiting, is_news=False)
+
+    def end_waits(self) -> None:
+        """The broker stops: nobody waits any longer."""
+        self._is_stopping = True
+        for members in self._waiting.values():
+            for waiting in members.values():
+                _end(waiting, is_news=False)
+
+    async def wait(self, group: str, member_id: str, timeout_s: float) -> bool:
+        """Whether something happened; False when time is up, or when the member has asked again."""
+        if self._is_stopping:
+            return False
+        self.end_wait(group, member_id)
+        members = self._waiting.setdefault(group, {})
+        mine = members[member_id] = asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.timeout(timeout_s):
+                is_news: bool = await mine
+                return is_news
+        except TimeoutError:
+            return False
+        finally:
+            if members.get(member_id) is mine:
+                del members[member_id]
+                if not members:
+                    del self._waiting[group]
+
+
+def _end(waiting: "asyncio.Future[bool]", *, is_news: bool) -> None:
+    if not waiting.done():
+        waiting.set_result(is_news)
