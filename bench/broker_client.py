@@ -96,7 +96,7 @@ async def offered(address: str, topic: str, rate: int, seconds: int) -> dict[str
         await delivery
         latencies.append(time.perf_counter() - due)
 
-    async with Producer(address, linger_ms=1, buffer_records=200_000) as producer:
+    async with Producer(address, linger_ms=1, batch_records=1000, buffer_records=200_000) as producer:
         await (await producer.send(topic, VALUE))
         # What was imported stays: walking it again and again would be a pause of this process, not the broker's.
         gc.collect()

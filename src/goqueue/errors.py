@@ -10,6 +10,7 @@ __all__ = [
     "CorruptBatch",
     "DataFolderDamaged",
     "DataFolderInUse",
+    "DelayIsOver",
     "DiskFull",
     "GoQueueError",
     "GroupFull",
@@ -27,16 +28,19 @@ __all__ = [
     "ProducerFenced",
     "RecordTooLarge",
     "RequestTimeout",
+    "ScheduleExists",
     "StaleGeneration",
     "StorageBusy",
     "StorageFailed",
     "TopicExists",
+    "UnknownDelay",
     "UnknownGroup",
     "UnknownLog",
     "UnknownMember",
     "UnknownPartition",
     "UnknownProducer",
     "UnknownReceipt",
+    "UnknownSchedule",
     "UnknownTopic",
 ]
 
@@ -268,6 +272,34 @@ class InconsistentProtocol(GoQueueError):
 
     code = "inconsistent_protocol"
     default_hint = "use the same protocol and assignor in every member, or stop all of them before changing it"
+
+
+class UnknownSchedule(GoQueueError):
+    """There is no schedule of that id."""
+
+    code = "unknown_schedule"
+    default_hint = "check the spelling against the list of schedules"
+
+
+class ScheduleExists(GoQueueError):
+    """A schedule of that id is there already."""
+
+    code = "schedule_exists"
+    default_hint = "change it, or choose another id for the new one"
+
+
+class UnknownDelay(GoQueueError):
+    """The record was never delayed, or is not in the log any more."""
+
+    code = "unknown_delay"
+    default_hint = "look for it in the list of the topic's delayed records"
+
+
+class DelayIsOver(GoQueueError):
+    """The delayed record has been delivered or cancelled already."""
+
+    code = "delay_is_over"
+    default_hint = "only a record that is pending can be changed"
 
 
 class UnknownReceipt(GoQueueError):

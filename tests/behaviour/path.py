@@ -7,7 +7,21 @@ from typing import Any, NamedTuple, Protocol
 
 from goqueue.model.log import LogId
 
-__all__ = ["Ability", "Assignment", "Consuming", "Got", "GroupFacts", "Out", "Path", "Place", "Refused", "TopicFacts"]
+__all__ = [
+    "Ability",
+    "Assignment",
+    "Consuming",
+    "DelayFacts",
+    "Got",
+    "GroupFacts",
+    "Lent",
+    "Out",
+    "Path",
+    "Place",
+    "Refused",
+    "TopicFacts",
+    "Working",
+]
 
 
 class Ability(Enum):
@@ -23,6 +37,12 @@ class Ability(Enum):
     """Joining, heartbeats and commits as requests of their own."""
     CONSUMING = auto()
     """A consumer that keeps its membership alive by itself."""
+    DELAYS = auto()
+    """Publish records for later, look at them and change them."""
+    QUEUE = auto()
+    """Take records for a while, and say of each what became of it."""
+    RELEASE = auto()
+    """Give back what was taken as if nothing had happened."""
 
 
 class Refused(Exception):
@@ -42,6 +62,8 @@ class Out(NamedTuple):
     priority: int = 2
     partition: int | None = None
     id: str | None = None
+    delay_ms: int | None = None
+    deliver_at_ns: int | None = None
 
 
 class Place(NamedTuple):
@@ -60,6 +82,22 @@ class Got(NamedTuple):
     value: bytes | None
     headers: tuple[tuple[str, bytes], ...]
     priority: int
+
+
+class Lent(NamedTuple):
+    """A record that was taken from the queue; the receipt is whatever the path knows it by."""
+
+    record: Got
+    deliveries: int
+    failures: int
+    receipt: Any
+
+
+class DelayFacts(NamedTuple):
+    partition: int
+    offset: int
+    state: str
+    due_ns: int | None
 
 
 class TopicFacts(NamedTuple):
@@ -94,6 +132,18 @@ class Consuming(Protocol):
         """Everything that was polled."""
 
     async def assigned(self) -> frozenset[LogId]: ...
+
+
+class Working(Protocol):
+    """A worker that takes from the queue of a group."""
+
+    async def take(self, limit: int = 100, *, wait_ms: int = 0) -> list[Lent]: ...
+    async def ack(self, *lent: Lent) -> None: ...
+    async def nack(self, *lent: Lent, reason: str = "", delay_ms: int | None = None) -> None: ...
+    async def reject(self, *lent: Lent, reason: str = "") -> None: ...
+    async def extend(self, *lent: Lent, visibility_ms: int) -> None: ...
+    async def release(self, *lent: Lent) -> None:
+        """Needs RELEASE."""
 
 
 class Path(Protocol):
@@ -137,5 +187,23 @@ class Path(Protocol):
     async def leave(self, group: str, member_id: str) -> None: ...
     async def commit(self, group: str, offsets: Mapping[LogId, int], member: Assignment | None = None) -> None: ...
 
+    # DELAYS
+    async def delayed(self, topic: str, *, skip: int = 0, limit: int = 100) -> list[DelayFacts]:
+        """Those that are pending, by time."""
+
+    async def delay(self, topic: str, place: Place) -> tuple[DelayFacts, bytes | None]:
+        """What became of it, and the value of the record."""
+
+    async def cancel(self, topic: str, place: Place) -> DelayFacts: ...
+    async def reschedule(self, topic: str, place: Place, due_ns: int) -> DelayFacts: ...
+    async def delay_stats(self, topic: str) -> dict[str, int]: ...
+
     # CONSUMING
     def consumer(self, group: str, *topics: str, **options: Any) -> AbstractAsyncContextManager[Consuming]: ...
+
+    # QUEUE
+    def worker(
+        self, group: str, *topics: str, visibility_ms: int | None = None, key_order: bool = False
+    ) -> AbstractAsyncContextManager[Working]: ...
+    def forged(self, lent: Lent) -> dict[str, Lent]:
+        """The same record with receipts that nobody was given, by what is wrong with them."""

@@ -13,7 +13,7 @@ from goqueue.client import sync
 from goqueue.errors import GoQueueError
 from goqueue.model.log import LogId
 from goqueue.model.topic import Topic, TopicConfig
-from tests.behaviour.path import Ability, Got, GroupFacts, Out, Place, Refused, TopicFacts
+from tests.behaviour.path import Ability, DelayFacts, Got, GroupFacts, Lent, Out, Place, Refused, TopicFacts
 from tests.behaviour.serving import Server
 
 __all__ = ["AsyncioPath", "SyncPath"]
@@ -30,7 +30,17 @@ def refusals() -> Iterator[None]:
 class AsyncioPath:
     """`goqueue.client`."""
 
-    abilities = frozenset({Ability.TOPICS, Ability.RECORDS, Ability.GROUPS, Ability.CONSUMING})
+    abilities = frozenset(
+        {
+            Ability.TOPICS,
+            Ability.RECORDS,
+            Ability.GROUPS,
+            Ability.CONSUMING,
+            Ability.QUEUE,
+            Ability.RELEASE,
+            Ability.DELAYS,
+        }
+    )
     library: Any = client
 
     def __init__(self, server: Server) -> None:
@@ -92,6 +102,8 @@ class AsyncioPath:
                     partition=record.partition,
                     priority=record.priority,
                     id=record.id,
+                    delay_ms=record.delay_ms,
+                    deliver_at_ns=record.deliver_at_ns,
                 )
                 for record in records
             ]
@@ -145,12 +157,84 @@ class AsyncioPath:
     async def delete_group(self, group: str) -> None:
         await self._ask(self._admin.delete_group, group)
 
+    # Delays.
+
+    async def delayed(self, topic: str, *, skip: int = 0, limit: int = 100) -> list[DelayFacts]:
+        found = await self._ask(self._admin.list_delayed, topic, skip=skip, limit=limit)
+        return [_delay(one) for one in found.records]
+
+    async def delay(self, topic: str, place: Place) -> tuple[DelayFacts, bytes | None]:
+        found, message = await self._ask(self._admin.delayed, topic, *place)
+        return _delay(found), message.value
+
+    async def cancel(self, topic: str, place: Place) -> DelayFacts:
+        return _delay(await self._ask(self._admin.cancel_delayed, topic, *place))
+
+    async def reschedule(self, topic: str, place: Place, due_ns: int) -> DelayFacts:
+        return _delay(await self._ask(self._admin.reschedule_delayed, topic, *place, deliver_at_ns=due_ns))
+
+    async def delay_stats(self, topic: str) -> dict[str, int]:
+        found = {one.topic: one for one in await self._ask(self._admin.delay_stats)}
+        return {name: getattr(found[topic], name) for name in ("pending", "delivered", "cancelled")}
+
     @asynccontextmanager
     async def consumer(self, group: str, *topics: str, **options: Any) -> AsyncIterator["ClientConsuming"]:
         made = self.library.Consumer(*topics, bootstrap=self._address, group=group, auto_commit_ms=None, **options)
         with refusals():
             async with self._opened(made) as opened:
                 yield ClientConsuming(self, opened)
+
+    # Queue.
+
+    @asynccontextmanager
+    async def worker(
+        self, group: str, *topics: str, visibility_ms: int | None = None, key_order: bool = False
+    ) -> AsyncIterator["ClientWorking"]:
+        settings = {"visibility_ms": visibility_ms, "key_order": key_order}
+        made = self.library.Worker(*topics, group=group, bootstrap=self._address, **settings)
+        async with self._opened(made) as opened:
+            yield ClientWorking(self, opened)
+
+    def forged(self, lent: Lent) -> dict[str, Lent]:
+        job = lent.receipt
+        grant, message, log = job.grant, job.message, job.grant.log
+        other = grant.token[:-2] + ("AA" if grant.token[-2:] != "AA" else "BB")
+        wrong = {
+            "another token": job._replace(grant=grant._replace(token=other)),
+            "half a token": job._replace(grant=grant._replace(token=grant.token[:8])),
+            "no token": job._replace(grant=grant._replace(token="")),
+            "the next grant": job._replace(grant=grant._replace(number=grant.number + 1)),
+            "another partition": job._replace(grant=grant._replace(log=LogId(log.topic, log.partition + 1))),
+            "another topic": job._replace(grant=grant._replace(log=LogId(f"{log.topic}-other", log.partition))),
+            "an offset far away": job._replace(message=message._replace(offset=2**62)),
+            "an offset before all": job._replace(message=message._replace(offset=-1)),
+        }
+        return {what: lent._replace(receipt=receipt) for what, receipt in wrong.items()}
+
+
+class ClientWorking:
+    def __init__(self, path: AsyncioPath, worker: Any) -> None:
+        self._path = path
+        self._worker = worker
+
+    async def take(self, limit: int = 100, *, wait_ms: int = 0) -> list[Lent]:
+        jobs = await self._path._ask(self._worker.take, limit, wait_ms=wait_ms)
+        return [Lent(Got(*job.message), job.deliveries, job.failures, job) for job in jobs]
+
+    async def ack(self, *lent: Lent) -> None:
+        await self._path._ask(self._worker.ack, *_jobs(lent))
+
+    async def nack(self, *lent: Lent, reason: str = "", delay_ms: int | None = None) -> None:
+        await self._path._ask(self._worker.nack, *_jobs(lent), reason=reason, delay_ms=delay_ms)
+
+    async def reject(self, *lent: Lent, reason: str = "") -> None:
+        await self._path._ask(self._worker.reject, *_jobs(lent), reason=reason)
+
+    async def extend(self, *lent: Lent, visibility_ms: int) -> None:
+        await self._path._ask(self._worker.extend, *_jobs(lent), visibility_ms=visibility_ms)
+
+    async def release(self, *lent: Lent) -> None:
+        await self._path._ask(self._worker.release, *_jobs(lent))
 
 
 class ClientConsuming:
@@ -193,7 +277,16 @@ class SyncPath(AsyncioPath):
 
 def _facts(topic: Topic) -> TopicFacts:
     ranges = tuple((one.start, one.stop) for one in topic.ranges)
-    return TopicFacts(topic.name, topic.partitions, topic.epoch, ranges, msgspec.to_builtins(topic.config))
+    config = msgspec.json.decode(msgspec.json.encode(topic.config))
+    return TopicFacts(topic.name, topic.partitions, topic.epoch, ranges, config)
+
+
+def _jobs(lent: Sequence[Lent]) -> list[Any]:
+    return [one.receipt for one in lent]
+
+
+def _delay(found: Any) -> DelayFacts:
+    return DelayFacts(found.partition, found.offset, found.state, found.deliver_at_ns)
 
 
 def _pair(partition: Any) -> tuple[str, int]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import secrets
 from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -11,26 +12,19 @@ from typing import Any
 import httpx
 
 from goqueue.model.log import LogId
-from tests.behaviour.path import Ability, Assignment, Got, GroupFacts, Out, Place, Refused, TopicFacts
+from goqueue.model.topic import TopicConfig
+from tests.behaviour.path import Ability, Assignment, DelayFacts, Got, GroupFacts, Lent, Out, Place, Refused, TopicFacts
 from tests.behaviour.serving import Server
 
 __all__ = ["HttpPath"]
 
-CONFIG = (
-    "durability",
-    "cleanup",
-    "retention_ms",
-    "retention_bytes",
-    "delete_retention_ms",
-    "max_value_bytes",
-    "dedup_window_ms",
-)
+CONFIG = TopicConfig.__struct_fields__
 
 
 class HttpPath:
     """The JSON API; values go as base64, so that any bytes can."""
 
-    abilities = frozenset(Ability)
+    abilities = frozenset(Ability) - {Ability.RELEASE}
 
     def __init__(self, server: Server) -> None:
         # Without certificates, which take longer to load than most tests run.
@@ -133,6 +127,28 @@ class HttpPath:
     async def delete_group(self, group: str) -> None:
         await self._ask("DELETE", f"/groups/{group}")
 
+    # Delays.
+
+    async def delayed(self, topic: str, *, skip: int = 0, limit: int = 100) -> list[DelayFacts]:
+        found = await self._ask("GET", f"/topics/{topic}/delayed", skip=skip, limit=limit)
+        return [_delay(one) for one in found["delayed"]]
+
+    async def delay(self, topic: str, place: Place) -> tuple[DelayFacts, bytes | None]:
+        found = await self._ask("GET", _delayed_at(topic, place), format="base64")
+        return _delay(found), b64decode(found["message"]["value"]["base64"])
+
+    async def cancel(self, topic: str, place: Place) -> DelayFacts:
+        found = await self._ask("DELETE", _delayed_at(topic, place))
+        assert found["cancelled"] is found["canceled"] is True
+        return _delay(found)
+
+    async def reschedule(self, topic: str, place: Place, due_ns: int) -> DelayFacts:
+        return _delay(await self._ask("PATCH", _delayed_at(topic, place), {"deliverAt": _instant(due_ns)}))
+
+    async def delay_stats(self, topic: str) -> dict[str, int]:
+        found = {one["topic"]: one for one in (await self._ask("GET", "/delay/stats"))["topics"]}
+        return {name: found[topic][name] for name in ("pending", "delivered", "cancelled")}
+
     # Members.
 
     async def join(self, group: str, topics: Sequence[str], **options: Any) -> Assignment:
@@ -167,12 +183,7 @@ class HttpPath:
             limit=limit,
             format="base64",
         )
-        after = {
-            LogId(topic, int(number)): offset
-            for topic, some in found["next_offset"].items()
-            for number, offset in some.items()
-        }
-        return [_got(one["topic"], one) for one in found["messages"]], after
+        return [_got(one["topic"], one) for one in found["messages"]], _offsets(found["next_offset"])
 
     async def leave(self, group: str, member_id: str) -> None:
         await self._ask("POST", f"/groups/{group}/leave", {"member_id": member_id})
@@ -196,6 +207,86 @@ class HttpPath:
             await asyncio.wait([beating])
             with contextlib.suppress(Refused):
                 await self.leave(group, member.told.member_id)
+
+    # Queue.
+
+    @asynccontextmanager
+    async def worker(
+        self, group: str, *topics: str, visibility_ms: int | None = None, key_order: bool = False
+    ) -> AsyncIterator["HttpWorking"]:
+        query: dict[str, Any] = {"topics": ",".join(topics), "consumer": secrets.token_hex(8)}
+        if visibility_ms is not None:
+            query["visibility"] = visibility_ms
+        if key_order:
+            query["order"] = "key"
+        yield HttpWorking(self, group, query)
+
+    def forged(self, lent: Lent) -> dict[str, Lent]:
+        topic, partition, offset, count, nonce = lent.receipt.split(":")
+        group, grant, token = nonce.split("/")
+        other = token[:-2] + ("AA" if token[-2:] != "AA" else "BB")
+        wrong = {
+            "another token": f"{topic}:{partition}:{offset}:{count}:{group}/{grant}/{other}",
+            "half a token": lent.receipt[:-8],
+            "no token": f"{topic}:{partition}:{offset}:{count}:{group}/{grant}/",
+            "the next grant": f"{topic}:{partition}:{offset}:{count}:{group}/{int(grant) + 1}/{token}",
+            "another group": f"{topic}:{partition}:{offset}:{count}:{group}-other/{grant}/{token}",
+            "another partition": f"{topic}:{int(partition) + 1}:{offset}:{count}:{nonce}",
+            "another topic": f"{topic}-other:{partition}:{offset}:{count}:{nonce}",
+            "an offset far away": f"{topic}:{partition}:{2**62}:{count}:{nonce}",
+            "an offset beyond all": f"{topic}:{partition}:{2**70}:{count}:{nonce}",
+            "an offset before all": f"{topic}:{partition}:-1:{count}:{nonce}",
+            "one part less": lent.receipt.partition(":")[2],
+            "one part more": f"{lent.receipt}:more",
+            "letters for numbers": f"{topic}:{partition}:x:{count}:{nonce}",
+            "something else": "receipt",
+        }
+        return {what: lent._replace(receipt=receipt) for what, receipt in wrong.items()}
+
+
+class HttpWorking:
+    """An anonymous worker, as curl would be one."""
+
+    def __init__(self, path: HttpPath, group: str, query: dict[str, Any]) -> None:
+        self._path = path
+        self._group = group
+        self._query = query
+
+    async def take(self, limit: int = 100, *, wait_ms: int = 0) -> list[Lent]:
+        return (await self.take_page(limit, wait_ms=wait_ms))[0]
+
+    async def take_page(self, limit: int = 100, *, wait_ms: int = 0) -> tuple[list[Lent], dict[LogId, int]]:
+        """Records, and what may be committed when they are done."""
+        path = f"/groups/{self._group}/poll"
+        found = await self._path._ask("GET", path, timeout=wait_ms, limit=limit, format="base64", **self._query)
+        lent = [
+            Lent(_got(one["topic"], one), one["delivery_count"], one["failure_count"], one["receipt_handle"])
+            for one in found["messages"]
+        ]
+        return lent, _offsets(found["next_offset"])
+
+    async def ack(self, *lent: Lent) -> None:
+        await self._say("ack", lent)
+
+    async def nack(self, *lent: Lent, reason: str = "", delay_ms: int | None = None) -> None:
+        delay = {} if delay_ms is None else {"delay": delay_ms}
+        await self._say("nack", lent, reason=reason, **delay)
+
+    async def reject(self, *lent: Lent, reason: str = "") -> None:
+        await self._say("reject", lent, reason=reason)
+
+    async def extend(self, *lent: Lent, visibility_ms: int) -> None:
+        await self._say("visibility", lent, extension_seconds=visibility_ms / 1000)
+
+    async def _say(self, what: str, lent: Sequence[Lent], **more: Any) -> None:
+        if len(lent) == 1:
+            await self._path._ask("POST", f"/messages/{what}", {"receipt_handle": lent[0].receipt, **more})
+            return
+        body = {"receipt_handles": [one.receipt for one in lent], **more}
+        results = (await self._path._ask("POST", f"/messages/{what}", body))["results"]
+        failed = next((one for one in results if not one["success"]), None)
+        if failed is not None:
+            raise Refused(failed["code"], failed["error"])
 
 
 class HttpConsuming:
@@ -226,6 +317,10 @@ class HttpConsuming:
         return self.told.partitions
 
 
+def _offsets(given: Mapping[str, Mapping[str, int]]) -> dict[LogId, int]:
+    return {LogId(topic, int(number)): offset for topic, some in given.items() for number, offset in some.items()}
+
+
 def _message(record: Out) -> dict[str, Any]:
     message: dict[str, Any] = {"value": _base64(record.value), "priority": record.priority}
     if record.key is not None:
@@ -239,6 +334,10 @@ def _message(record: Out) -> dict[str, Any]:
         message["partition"] = record.partition
     if record.id is not None:
         message["id"] = record.id
+    if record.delay_ms is not None:
+        message["delay"] = record.delay_ms
+    if record.deliver_at_ns is not None:
+        message["deliverAt"] = _instant(record.deliver_at_ns)
     return message
 
 
@@ -258,6 +357,15 @@ def _got(topic: str, message: dict[str, Any]) -> Got:
         tuple(headers),
         message["priority"],
     )
+
+
+def _delayed_at(topic: str, place: Place) -> str:
+    return f"/topics/{topic}/delayed/{place.partition}/{place.offset}"
+
+
+def _delay(found: dict[str, Any]) -> DelayFacts:
+    due_ns = _nanoseconds(found["deliverAt"]) if "deliverAt" in found else None
+    return DelayFacts(found["partition"], found["offset"], found["state"], due_ns)
 
 
 def _base64(data: bytes | None) -> dict[str, str] | None:

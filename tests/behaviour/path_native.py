@@ -1,5 +1,6 @@
 """The native protocol as a path: requests as they are, without what the client library makes of them."""
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -7,6 +8,7 @@ from goqueue import codec
 from goqueue.client.connection import error_from
 from goqueue.client.link import Link
 from goqueue.client.partitioner import TopicPartitioner
+from goqueue.model.delay import due_ns
 from goqueue.model.log import LogId
 from goqueue.model.record import Record
 from goqueue.model.record_id import with_id
@@ -22,7 +24,9 @@ __all__ = ["NativePath"]
 class NativePath(AsyncioPath):
     """Topics and looking at groups are one request each, for which the asyncio Admin stands."""
 
-    abilities = frozenset({Ability.TOPICS, Ability.RECORDS, Ability.READ_ERRORS, Ability.GROUPS, Ability.MEMBERS})
+    abilities = frozenset(
+        {Ability.TOPICS, Ability.RECORDS, Ability.READ_ERRORS, Ability.GROUPS, Ability.MEMBERS, Ability.DELAYS}
+    )
 
     def __init__(self, server: Server) -> None:
         super().__init__(server)
@@ -53,7 +57,8 @@ class NativePath(AsyncioPath):
                 some = [records[number] for number in numbers]
                 tail = codec.encode([_record(one) for one in some])
             ids = tuple(one.id for one in some) if any(one.id for one in some) else None
-            head = messages.Publish(topic, partition, durability, ids=ids)  # type: ignore[arg-type]
+            dues = tuple(map(_due, some)) if any(map(_due, some)) else None
+            head = messages.Publish(topic, partition, durability, ids=ids, deliver_at=dues)  # type: ignore[arg-type]
             reply = await self._request(Opcode.PUBLISH, head, messages.Published, tail)
             for step, number in enumerate(numbers):
                 offset = reply.offsets[step] if reply.offsets is not None else reply.base_offset + step
@@ -75,6 +80,7 @@ class NativePath(AsyncioPath):
             found += [
                 Got(topic, partition, r.offset, r.timestamp_ns, r.key, r.value, r.headers, r.priority)
                 for r in codec.decode(tail)
+                if not any(first <= r.offset < first + count for first, count in part.skip)
             ]
         return found[:limit]
 
@@ -113,6 +119,14 @@ class NativePath(AsyncioPath):
         wanted = tuple(messages.PartitionOffset(log.topic, log.partition, offset) for log, offset in offsets.items())
         who = (None, None) if member is None else (member.member_id, member.generation)
         await self._request(Opcode.COMMIT_OFFSETS, messages.CommitOffsets(group, wanted, *who), messages.Done)
+
+
+def _due(given: Out) -> int:
+    if given.deliver_at_ns is not None and given.delay_ms is None:
+        # As it is: the broker has to find out what is wrong with it.
+        return given.deliver_at_ns
+    with refusals():
+        return due_ns(given.delay_ms, given.deliver_at_ns, now_ns=time.time_ns())
 
 
 def _record(given: Out) -> Record:

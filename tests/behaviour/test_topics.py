@@ -7,7 +7,7 @@ from goqueue.model.topic import TopicConfig, hash_ranges
 from tests.behaviour.path import Ability, Out
 from tests.behaviour.paths import between_paths, over, refused
 
-DEFAULTS = msgspec.to_builtins(TopicConfig())
+DEFAULTS = msgspec.json.decode(msgspec.json.encode(TopicConfig()))
 CHOSEN = {
     "durability": "memory",
     "cleanup": "compact",

@@ -235,6 +235,17 @@ def test_a_stamp_tells_the_longest_value_and_every_flag_of_the_batch(codec):
     assert stamped.flags == Flag.EMPTY_KEY | Flag.TOMBSTONE
 
 
+def test_a_stamp_tells_the_priorities_in_order_unless_all_are_normal(codec):
+    def priorities(*given: int) -> bytes | None:
+        batch = bytearray(codec.encode([Record(value=b"v" * n, priority=p) for n, p in enumerate(given)]))
+        return codec.stamp(batch, 7, 1).priorities
+
+    assert priorities(2) is priorities(2, 2, 2) is None
+    assert priorities(0) == b"\x00"
+    assert priorities(2, 2, 4, 0, 1, 3, 2) == bytes([2, 2, 4, 0, 1, 3, 2])
+    assert priorities(*[1] * 3000) == b"\x01" * 3000
+
+
 def test_a_stamp_takes_a_slice_of_a_larger_buffer(codec):
     data = codec.encode([GOLDEN_RECORD])
     frame = bytearray(b"####" + data + b"####")

@@ -2,10 +2,12 @@
 
 import importlib
 import struct
+from array import array
 
 import pytest
 
-from goqueue.model.record import Record
+from goqueue.errors import CorruptBatch
+from goqueue.model.record import Flag, Record
 
 EVERYTHING = (0, 2**63 - 1)
 
@@ -282,3 +284,32 @@ def test_index_entries_end_where_the_bytes_are_no_record_any_more(codec):
 def test_impossible_index_arguments_are_a_value_error(codec, arguments):
     with pytest.raises(ValueError, match=r"is outside|do not fit"):
         codec.index_entries(codec.encode([record(1)]), *arguments)
+
+
+# --- pick
+
+
+def packed(*offsets: int) -> bytes:
+    return array("q", offsets).tobytes()
+
+
+def test_a_pick_gives_the_records_with_those_offsets_and_says_which_it_found(codec):
+    data = codec.encode([record(number, b"%d" % number) for number in (10, 11, 15, 16)])
+    records, found = codec.pick(data, packed(3, 11, 12, 16, 20))
+    assert ([one.value for one in codec.decode(records)], found) == ([b"11", b"16"], packed(11, 16))
+    assert codec.pick(data, packed(10, 11, 15, 16)) == (data, packed(10, 11, 15, 16))
+    assert codec.pick(data, b"") == codec.pick(b"", packed(1)) == (b"", b"")
+
+
+def test_a_pick_leaves_out_control_records(codec):
+    marker = Record(value=b"", offset=11, flags=Flag.CONTROL)
+    data = codec.encode([record(10), marker, record(12)])
+    assert codec.pick(data, packed(10, 11, 12))[1] == packed(10, 12)
+
+
+def test_a_pick_raises_at_a_record_that_is_not_intact(codec):
+    data = bytearray(codec.encode([record(10), record(11)]))
+    data[-1] ^= 1
+    assert codec.pick(data, packed(10))[1] == packed(10)
+    with pytest.raises(CorruptBatch):
+        codec.pick(data, packed(11))

@@ -49,6 +49,9 @@ def test_requests_that_reach_a_topic_are_answered_as_documented(server, client, 
     client.post("/topics", json={"name": "orders", "num_partitions": 2})
     client.post("/topics/orders/messages", json={"messages": [{"key": "k", "value": {"n": n}} for n in range(50)]})
     client.post("/topics/orders/messages", json={"value": {"base64": "/w=="}, "headers": {"h": {"base64": "/w=="}}})
+    polled = client.get("/groups/billing/poll", params={"topics": "orders", "limit": 20, "timeout": "1s"}).json()
+    rejected = {"receipt_handles": [one["receipt_handle"] for one in polled["messages"]], "reason": "no"}
+    assert client.post("/messages/reject", json=rejected).status_code == 200
     schemathesis(
         *(server, tmp_path, ANSWERS, SHORT_POLLS + 'topic = "orders"\npartition = 0\n', "fuzzing"),
         *("--include-path-regex", "topic", "--exclude-method", "DELETE"),

@@ -100,11 +100,16 @@ def _watch(metrics: Metrics, broker: Broker) -> None:
     storage = broker.storage
     metrics.watch("goqueue_broker_topics", "Topics", lambda: len(broker.catalog))
     metrics.watch("goqueue_broker_partitions", "Partitions", lambda: len(storage.logs()))
+    metrics.watch("goqueue_delay_pending", "Records that wait until they are due", lambda: _pending_delays(broker))
     metrics.watch("goqueue_storage_journal_bytes", "Journal that a recovery would read", lambda: storage.journal_bytes)
     metrics.watch("goqueue_storage_disk_used_share", "Used part of the disk, 0 to 1", lambda: broker.guard.used_share)
     metrics.watch(
         "goqueue_storage_log_bytes", "Bytes in partition logs", lambda: sum(storage.log(x).size for x in storage.logs())
     )
+
+
+def _pending_delays(broker: Broker) -> int:
+    return sum(len(one.delays) for topic in broker.catalog for one in broker.partitions(topic.name))
 
 
 @asynccontextmanager

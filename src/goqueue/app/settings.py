@@ -66,8 +66,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         _within("storage.journal_file_bytes", storage.journal_file_bytes, 32 * MIB, 1024 * MIB)
         _within("storage.journal_max_bytes", storage.journal_max_bytes, 2 * storage.journal_file_bytes, 1 << 40)
         _within("storage.open_sealed_segments", storage.open_sealed_segments, 1, 1_000_000)
-        for name in ("tick_ms", "retention_every_ms", "compaction_every_ms", "ids_every_ms"):
-            _within(f"maintenance.{name}", getattr(maintenance, name), 10, 24 * 3600 * 1000)
+        for name in maintenance.__struct_fields__:
+            if name.endswith("_ms"):
+                _within(f"maintenance.{name}", getattr(maintenance, name), 10, 24 * 3600 * 1000)
         _within("maintenance.checkpoint_bytes", maintenance.checkpoint_bytes, MIB, 1 << 40)
         _require(
             2 * maintenance.checkpoint_bytes <= storage.journal_max_bytes,

@@ -129,3 +129,42 @@ def resume(group: GroupArgument, server: ServerOption = DEFAULT_SERVER) -> None:
     """
     ask(server, lambda admin: admin.resume_group(group))
     print(f"resumed {group}")
+
+
+@app.command(short_help="Show or set how long leases last and how records are tried again.")
+def policy(
+    group: GroupArgument,
+    visibility: Annotated[str | None, typer.Option(metavar="DURATION", help="How long a lease lasts.")] = None,
+    max_attempts: Annotated[int | None, typer.Option(min=1, help="Failures until a record is a dead letter.")] = None,
+    backoff: Annotated[str | None, typer.Option(metavar="DURATION", help="The pause after the first failure.")] = None,
+    backoff_max: Annotated[str | None, typer.Option(metavar="DURATION", help="The longest pause.")] = None,
+    jitter: Annotated[float | None, typer.Option(min=0, max=1, help="The share of a pause left to chance.")] = None,
+    reset: Annotated[bool, typer.Option("--reset", help="Leave everything that is not named to the topics.")] = False,
+    server: ServerOption = DEFAULT_SERVER,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show or set what a group wants otherwise than its topics say. What is not named stays, or with --reset goes.
+
+    Example: goqueue group policy billing --visibility 2m --max-attempts 5
+    """
+    from goqueue.cli.amounts import parse_duration_ms
+    from goqueue.cli.group_views import as_facts, print_policy
+
+    named = {
+        "visibility_timeout_ms": None if visibility is None else parse_duration_ms(visibility),
+        "max_attempts": max_attempts,
+        "retry_backoff_ms": None if backoff is None else parse_duration_ms(backoff),
+        "retry_backoff_max_ms": None if backoff_max is None else parse_duration_ms(backoff_max),
+        "retry_jitter": jitter,
+    }
+    given = {name: value for name, value in named.items() if value is not None}
+
+    async def question(admin: "Admin") -> dict[str, object]:
+        if not given and not reset:
+            return as_facts(await admin.group_policy(group))
+        before = {} if reset else as_facts(await admin.group_policy(group))
+        kept = {name: value for name, value in before.items() if value is not None}
+        return as_facts(await admin.set_group_policy(group, **(kept | given)))
+
+    found = ask(server, question)
+    print_answer(found, output, lambda: print_policy(found))

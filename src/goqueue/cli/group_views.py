@@ -8,7 +8,16 @@ import msgspec
 from goqueue.cli.output import print_table
 from goqueue.wire.native.messages import GroupDescription, GroupSummary, OffsetChange
 
-__all__ = ["group_facts", "group_line", "offset_changes", "print_group", "print_groups", "print_offset_changes"]
+__all__ = [
+    "as_facts",
+    "group_facts",
+    "group_line",
+    "offset_changes",
+    "print_group",
+    "print_groups",
+    "print_offset_changes",
+    "print_policy",
+]
 
 Facts = dict[str, Any]
 
@@ -53,6 +62,7 @@ def print_group(group: GroupDescription) -> None:
     facts = {
         "group": group.group,
         "state": group.state + (", paused" if group.paused else ""),
+        **({"paused by": group.pause_reason} if group.pause_reason else {}),
         "protocol": " ".join(filter(None, (group.protocol, group.assignor))),
         "generation": group.generation,
         "lag": _lag(group),
@@ -98,3 +108,8 @@ def print_offset_changes(group: str, changes: Sequence[Facts], *, executed: bool
     columns = ("topic", "partition", "before", "after", "moves")
     print_table("Offsets", columns, rows, numbers="partition,before,after,moves")
     print(f"{group} goes on there" if executed else "nothing was changed; add --execute to do it")
+
+
+def print_policy(policy: Facts) -> None:
+    for name, value in policy.items():
+        print(f"{name:22}  {'as the topic' if value is None else value}")

@@ -45,7 +45,7 @@ def produce(
         InputFormat,
         typer.Option(
             "--format",
-            help="A line is a value, or an object with value, key, headers, partition, priority and id.",
+            help="A line is a value, or an object with value, key, headers, partition, priority, id and delay.",
         ),
     ] = InputFormat.LINES,
     key: Annotated[str | None, typer.Option("--key", "-k", help="Key of every record.", show_default=False)] = None,
@@ -63,6 +63,14 @@ def produce(
         typer.Option("--partition", "-p", min=0, metavar="N", help="Instead of going by the key.", show_default=False),
     ] = None,
     priority: Annotated[int, typer.Option(min=0, max=4, help="From 0, critical, to 4, background.")] = 2,
+    delay: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Deliver so long after it was sent, such as 30s.", show_default=False),
+    ] = None,
+    deliver_at: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Deliver then, such as 2026-12-31T23:59:59Z.", show_default=False),
+    ] = None,
     rate: Annotated[
         str | None, typer.Option(metavar="N/s", help="Write at most so many records a second.", show_default=False)
     ] = None,
@@ -84,20 +92,26 @@ def produce(
     {"key": "k1", "value": "text"}, {"key": "k1", "value": null}, {"value": {"base64": "AAEC"}}. Any other JSON as
     the value is kept as it is. What `goqueue consume --format jsonl` prints can be read again.
 
+    With --delay or --deliver-at records are written at once, and seen by nobody until then.
+
     Exits with 1 when a record could not be written; which and why is on standard error.
 
     Example: goqueue produce orders '{"id": 17}' --key customer-1
     """
     from goqueue.cli.amounts import parse_duration_ms
+    from goqueue.cli.delay_times import parse_delay
     from goqueue.cli.produce_run import Job, Source, run_job
     from goqueue.cli.record_input import Outgoing, parse_header, record_parser
     from goqueue.model.record import Record
 
     if values and file is not None:
         raise Refused("both values and a file", hint="give one of them")
+    delay_ms, deliver_at_ns = parse_delay(delay, deliver_at)
     template = Outgoing(
         Record(None, _bytes(key), tuple(map(parse_header, headers or ())), priority),
         partition,
+        delay_ms=delay_ms,
+        deliver_at_ns=deliver_at_ns,
     )
     job = Job(
         topic,

@@ -178,7 +178,7 @@ class _Sending:
 
     async def _send(self, number: int, line: bytes) -> None:
         try:
-            record, partition, record_id = self._job.parse(line)
+            record, partition, record_id, delay_ms, deliver_at_ns = self._job.parse(line)
             delivery = await self._producer.send(
                 self._job.topic,
                 record.value,
@@ -187,6 +187,8 @@ class _Sending:
                 partition=partition,
                 priority=record.priority,
                 id=record_id,
+                delay_ms=delay_ms,
+                deliver_at_ns=deliver_at_ns,
             )
         except GoQueueError as error:
             self._refused(number, error)

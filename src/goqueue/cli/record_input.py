@@ -7,10 +7,12 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
+from goqueue.adapters.clock import SystemClock
 from goqueue.cli.failures import Refused
 from goqueue.cli.waiting import in_thread
 from goqueue.codec.faults import MAX_PRIORITY
 from goqueue.errors import InvalidRecord
+from goqueue.gateways.http.forms.delays import DelayFields, due_of
 from goqueue.gateways.http.forms.values import Headers, PriorityName, key_and_value, priority_number
 from goqueue.model.record import Record
 
@@ -22,11 +24,13 @@ LONGEST_LINE = 32 * 1024 * 1024
 
 
 class Outgoing(NamedTuple):
-    """A record, its partition if that was named, and the id by which the topic remembers it."""
+    """A record, its partition if that was named, the id by which the topic remembers it, and when it is delivered."""
 
     record: Record
     partition: int | None = None
     id: str | None = None
+    delay_ms: int | None = None
+    deliver_at_ns: int | None = None
 
 
 RecordParser = Callable[[bytes], Outgoing]
@@ -85,12 +89,12 @@ def _from_pair(template: Outgoing, separator: bytes, line: bytes) -> Outgoing:
 _MISSING = msgspec.Raw()
 
 
-class _JsonRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _JsonRecord(DelayFields, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """As the HTTP API takes it. What `goqueue consume` adds when it prints one, is passed over."""
 
     value: msgspec.Raw
     key: msgspec.Raw = _MISSING
-    headers: Headers = {}
+    headers: Headers = {}  # noqa: RUF012  # msgspec makes a new one each time
     partition: Annotated[int, msgspec.Meta(ge=0)] | None = None
     id: str | None = None
     priority: PriorityName | Annotated[int, msgspec.Meta(ge=0, le=MAX_PRIORITY)] | None = None
@@ -116,4 +120,8 @@ def _from_json(template: Outgoing, line: bytes) -> Outgoing:
         (*given.headers, *own.headers),
         given.priority if found.priority is None else priority_number(found.priority),
     )
-    return Outgoing(record, template.partition if found.partition is None else found.partition, found.id)
+    partition = template.partition if found.partition is None else found.partition
+    if not found.has_delay:
+        return template._replace(record=record, partition=partition, id=found.id)
+    due = due_of(found, now_ns=SystemClock().now_ns())
+    return Outgoing(record, partition, found.id, deliver_at_ns=due)

@@ -71,7 +71,7 @@ def _avoid_pauses() -> None:
     """What is loaded by now stays, so the collector need not walk it; and a sync that is done is not to wait long."""
     gc.collect()
     gc.freeze()
-    sys.setswitchinterval(0.001)
+    sys.setswitchinterval(0.0005)
 
 
 def _allow_many_files() -> None:

@@ -1,11 +1,13 @@
-"""Talk to a broker from Python: producer, consumer, admin. `goqueue.client.sync` has the same without asyncio."""
+"""Talk to a broker from Python: producer, consumer, worker, admin; `goqueue.client.sync` has them without asyncio."""
 
 from goqueue.client.admin import Admin
 from goqueue.client.batch import Delivery, Sent
 from goqueue.client.consumer import Consumer, Message, RawBatch
 from goqueue.client.producer import Producer
+from goqueue.client.worker import Job, Settlement, Worker
 from goqueue.model.log import LogId
 from goqueue.model.topic import Cleanup, Durability, Topic, TopicConfig
+from goqueue.wire.native.letters import LetterEdit, LetterSelect
 
 __all__ = [
     "Admin",
@@ -13,11 +15,16 @@ __all__ = [
     "Consumer",
     "Delivery",
     "Durability",
+    "Job",
+    "LetterEdit",
+    "LetterSelect",
     "LogId",
     "Message",
     "Producer",
     "RawBatch",
     "Sent",
+    "Settlement",
     "Topic",
     "TopicConfig",
+    "Worker",
 ]

@@ -1,14 +1,18 @@
-"""Create, look at and remove topics and groups."""
+"""Create, look at and remove topics and groups; look at delayed records and change them."""
 
+import time
 from collections.abc import Iterable, Sequence
 from typing import Literal, Self
 
 import msgspec
 
 from goqueue.client.link import DEFAULT_BOOTSTRAP, Link
+from goqueue.client.message import Message, RawBatch, open_batch
+from goqueue.errors import InvalidRequest
+from goqueue.model.delay import due_ns
 from goqueue.model.log import LogId
 from goqueue.model.topic import Topic, TopicConfig, WantedConfig
-from goqueue.wire.native import messages
+from goqueue.wire.native import letters, messages
 from goqueue.wire.native.frames import Opcode
 
 __all__ = ["Admin"]
@@ -102,3 +106,125 @@ class Admin:
         """
         request = messages.ResetOffsets(group, to, value, None if topics is None else tuple(topics), dry_run)
         return (await self._link.ask(Opcode.RESET_OFFSETS, request, messages.ResetReply)).changes
+
+    # Dead letters.
+
+    async def dead_letters(
+        self,
+        topic: str,
+        select: letters.LetterSelect = letters.EVERY_LETTER,
+        *,
+        limit: int = 100,
+        after: letters.Cursor | None = None,
+    ) -> letters.FoundLetters:
+        """A page of the dead letters of a topic, in the order in which they died; `next` is where to go on."""
+        request = letters.FindLetters(topic, select, limit, after)
+        return await self._link.ask(Opcode.FIND_LETTERS, request, letters.FoundLetters)
+
+    async def dead_letter_stats(self, topic: str) -> letters.LetterCounts:
+        """How many there are, by cause, reason and group."""
+        return await self._link.ask(Opcode.COUNT_LETTERS, letters.CountLetters(topic), letters.LetterCounts)
+
+    async def redrive_dead_letters(
+        self,
+        topic: str,
+        select: letters.LetterSelect,
+        edit: letters.LetterEdit = letters.UNCHANGED,
+        *,
+        dry_run: bool = False,
+        limit: int = 1000,
+        per_second: float | None = None,
+        after: letters.Cursor | None = None,
+        ends: tuple[int, ...] | None = None,
+    ) -> letters.RedriveReply:
+        """Send up to `limit` of them back to where they came from; for more, go on after `next`, with `ends`."""
+        request = letters.RedriveLetters(topic, select, edit, dry_run, limit, per_second, after, ends)
+        return await self._link.ask(Opcode.REDRIVE_LETTERS, request, letters.RedriveReply)
+
+    async def purge_dead_letters(
+        self,
+        topic: str,
+        select: letters.LetterSelect,
+        *,
+        dry_run: bool = False,
+        limit: int = 1000,
+        after: letters.Cursor | None = None,
+        ends: tuple[int, ...] | None = None,
+    ) -> letters.RedriveReply:
+        """Be done with up to `limit` of them, for good."""
+        request = letters.PurgeLetters(topic, select, dry_run, limit, after, ends)
+        return await self._link.ask(Opcode.PURGE_LETTERS, request, letters.RedriveReply)
+
+    # Delayed records.
+
+    async def list_delayed(self, topic: str, *, skip: int = 0, limit: int = 100) -> messages.DelayedList:
+        """The pending records of a topic, the next one to be due first, and how many there are in all."""
+        return await self._link.ask(Opcode.LIST_DELAYED, messages.ListDelayed(topic, skip, limit), messages.DelayedList)
+
+    async def delayed(self, topic: str, partition: int, offset: int) -> tuple[messages.DelayedRecord, Message | None]:
+        """What became of a delayed record, and the record itself; None when it is gone from the log."""
+        request = messages.ListDelayed(topic, partition=partition, offset=offset)
+        reply, tail = await self._link.request(Opcode.LIST_DELAYED, request, messages.DelayedList)
+        opened = open_batch(RawBatch(topic, partition, memoryview(tail), 0)).messages if tail else []
+        return reply.records[0], opened[0] if opened else None
+
+    async def cancel_delayed(self, topic: str, partition: int, offset: int) -> messages.DelayedRecord:
+        """Never deliver a pending record."""
+        return await self._link.ask(
+            Opcode.CHANGE_DELAY, messages.ChangeDelay(topic, partition, offset), messages.DelayedRecord
+        )
+
+    async def reschedule_delayed(
+        self,
+        topic: str,
+        partition: int,
+        offset: int,
+        *,
+        delay_ms: int | None = None,
+        deliver_at_ns: int | None = None,
+    ) -> messages.DelayedRecord:
+        """Deliver a pending record at another time: after a delay from now, or at an instant."""
+        if delay_ms is None and deliver_at_ns is None:
+            raise InvalidRequest("neither a delay nor an instant", hint="give delay_ms or deliver_at_ns")
+        due = due_ns(delay_ms, deliver_at_ns, now_ns=time.time_ns())
+        request = messages.ChangeDelay(topic, partition, offset, due)
+        return await self._link.ask(Opcode.CHANGE_DELAY, request, messages.DelayedRecord)
+
+    async def delay_stats(self) -> tuple[messages.TopicDelays, ...]:
+        """How many records are pending, delivered and cancelled, in each topic that has such."""
+        return (await self._link.ask(Opcode.DELAY_STATS, messages.DelayStats(), messages.DelayStatsReply)).topics
+
+    async def group_policy(self, group: str) -> messages.GroupPolicyReply:
+        """How long its leases last, how often and when it tries again; None where its topics decide."""
+        question = messages.GroupPolicyQuestion(group)
+        return await self._link.ask(Opcode.GROUP_POLICY, question, messages.GroupPolicyReply)
+
+    async def set_group_policy(self, group: str, **settings: object) -> messages.GroupPolicyReply:
+        """Set these, and leave the others to its topics."""
+        question = messages.GroupPolicyQuestion(group, settings)
+        return await self._link.ask(Opcode.GROUP_POLICY, question, messages.GroupPolicyReply)
+
+    # Schedules.
+
+    async def schedules(self) -> tuple[messages.Schedule, ...]:
+        return (await self._link.ask(Opcode.LIST_SCHEDULES, messages.ListSchedules(), messages.ScheduleReply)).schedules
+
+    async def schedule(self, schedule: str) -> messages.Schedule:
+        """A schedule with its last firings."""
+        request = messages.ListSchedules(schedule)
+        return (await self._link.ask(Opcode.LIST_SCHEDULES, request, messages.ScheduleReply)).schedules[0]
+
+    async def create_schedule(self, schedule: str, topic: str, **settings: object) -> messages.Schedule:
+        """`cron` or `every_s` says when, `value` and `key` what is published; the others are those of `Schedule`."""
+        return await self._put_schedule({"id": schedule, "topic": topic, **settings}, is_new=True)
+
+    async def change_schedule(self, schedule: str, **settings: object) -> messages.Schedule:
+        """Change these settings; `paused` is one of them."""
+        return await self._put_schedule({"id": schedule, **settings}, is_new=False)
+
+    async def _put_schedule(self, settings: dict[str, object], *, is_new: bool) -> messages.Schedule:
+        request = messages.PutSchedule(settings, is_new)
+        return (await self._link.ask(Opcode.PUT_SCHEDULE, request, messages.ScheduleReply)).schedules[0]
+
+    async def delete_schedule(self, schedule: str) -> None:
+        await self._link.ask(Opcode.DELETE_SCHEDULE, messages.DeleteSchedule(schedule), messages.Done)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from goqueue import codec
 from goqueue.errors import GoQueueError
+from goqueue.model.delay import AT_ONCE
 from goqueue.model.record import Record
 
 __all__ = ["Batch", "Delivery", "Outcome", "Sent"]
@@ -42,6 +43,7 @@ class Batch:
         "count",
         "deadline",
         "done",
+        "dues",
         "error_was_seen",
         "ids",
         "partition",
@@ -63,6 +65,8 @@ class Batch:
         self.records: list[Record] = []
         self.ids: list[str | None] | None = None
         """One for each record, or None when none of them has an id."""
+        self.dues: list[int] | None = None
+        """Until when each record is hidden, 0 for those that are not; None when none of them is."""
         self.count = count
         self.size = 0
         self.sequence: int | None = None
@@ -72,7 +76,10 @@ class Batch:
         """Whoever waits for a record of the batch gets its error; if nobody does, `flush` tells."""
         self._encoded = encoded
 
-    def add(self, record: Record, record_id: str | None) -> None:
+    def add(self, record: Record, record_id: str | None, due: int = AT_ONCE) -> None:
+        if due or self.dues is not None:
+            self.dues = self.dues or [AT_ONCE] * len(self.records)
+            self.dues.append(due)
         if record_id is not None or self.ids is not None:
             self.ids = self.ids or [None] * len(self.records)
             self.ids.append(record_id)
@@ -103,6 +110,7 @@ class Batch:
         """Deliveries may be kept for long, and each keeps its batch."""
         self.records = []
         self.ids = None
+        self.dues = None
         self._encoded = None
 
     def sent(self, number: int) -> Sent:

@@ -166,10 +166,16 @@ class Consumer:
 
     async def _fill(self, wait_ms: int) -> None:
         """Wait until there are messages in the inbox, or time is up, or the consumer is closed."""
-        fetched = await self._fetch(wait_ms)
-        faults = [fault for one in fetched if (fault := self._open_and_keep(one)) is not None]
-        if faults and len(faults) == len(fetched):
-            raise faults[0]
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait_ms / 1000
+        while True:
+            fetched = await self._fetch(max(0, round(1000 * (deadline - loop.time()))))
+            faults = [fault for one in fetched if (fault := self._open_and_keep(one)) is not None]
+            if faults and len(faults) == len(fetched):
+                raise faults[0]
+            # All that came may be hidden; behind it there may be more.
+            if not fetched or self._inbox.has_ready() or self._is_closed:
+                return
 
     def _open_and_keep(self, fetched: Fetched) -> CorruptBatch | None:
         """What is wrong, when not a single message of the batch can be read; it is asked for again then."""

@@ -157,7 +157,8 @@ class Fetcher:
             if part.error is None and self.positions.get(log) == asked[log]:
                 self.positions[log] = part.next_offset
                 if records:
-                    found.append(Fetched(asked[log], RawBatch(part.topic, part.partition, records, part.next_offset)))
+                    batch = RawBatch(part.topic, part.partition, records, part.next_offset, part.skip)
+                    found.append(Fetched(asked[log], batch))
         return found
 
     async def _mend(self, log: LogId, error: GoQueueError) -> None:

@@ -73,6 +73,11 @@ class Inbox:
         with self._lock:
             return any(log in self._in_hand for log in partitions)
 
+    def has_ready(self) -> bool:
+        """Whether there is a message to give."""
+        with self._lock:
+            return bool(self._ready)
+
     def first_ready(self, log: LogId) -> int | None:
         """Offset of the next message of the partition that is here."""
         with self._lock:

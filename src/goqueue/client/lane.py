@@ -39,8 +39,9 @@ IDENTITY_LOST = (UnknownProducer, ProducerFenced, OutOfOrderSequence)
 """The broker does not know the lane's numbers as the lane does; what follows goes on under a new identity."""
 
 PUBLISH_HEAD_BYTES = 1024
-"""More than the head of a publish frame ever takes, apart from ids."""
+"""More than the head of a publish frame ever takes, apart from ids and instants."""
 ID_OVERHEAD_BYTES = 3
+DUE_BYTES = 9
 
 FIRST_PAUSE_S = 0.02
 LONGEST_PAUSE_S = 1.0
@@ -135,6 +136,7 @@ class Lane:
             batch.sequence,
             None if batch.ids is None else tuple(batch.ids),
             batch.partitions,
+            None if batch.dues is None else tuple(batch.dues),
         )
         self._under_way.append(batch)
         if self._alarm is None:
@@ -147,8 +149,9 @@ class Lane:
         if not self._fits(connection, batch, records):
             return
         ids = None if batch.ids is None else tuple(batch.ids)
+        dues = None if batch.dues is None else tuple(batch.dues)
         # Not among how many partitions: refusals are not heard here, so everything that follows would be lost.
-        head = Publish(self._topic, self._partition, self._settings.durability, ids=ids)
+        head = Publish(self._topic, self._partition, self._settings.durability, ids=ids, deliver_at=dues)
         connection.tell(Opcode.PUBLISH, _encode(head), records)
         batch.succeed(Outcome(-1, 0))
         self._finished(batch, None)
@@ -158,6 +161,8 @@ class Lane:
         most = connection.max_frame_bytes - PUBLISH_HEAD_BYTES
         if batch.ids is not None:
             most -= len(batch.ids) * (LONGEST_ID + ID_OVERHEAD_BYTES)
+        if batch.dues is not None:
+            most -= len(batch.dues) * DUE_BYTES
         if len(records) > most:
             self._fail(batch, RecordTooLarge(f"a batch of {len(records)} bytes, the broker takes {most}"))
         return len(records) <= most

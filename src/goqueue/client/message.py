@@ -24,12 +24,17 @@ class Message(NamedTuple):
 
 
 class RawBatch(NamedTuple):
-    """Records of one partition as they lie in the log; `next_offset` is where to go on."""
+    """Records of one partition as they lie in the log; `next_offset` is where to go on.
+
+    Those in `skip` are hidden, as they are delayed or cancelled: leave them out. They are runs, the first offset of
+    each and how many. Leave out control records (`goqueue.model.record.Flag`), too.
+    """
 
     topic: str
     partition: int
     records: memoryview
     next_offset: int
+    skip: tuple[tuple[int, int], ...] = ()
 
 
 class Opened(NamedTuple):
@@ -43,8 +48,9 @@ class Opened(NamedTuple):
 def open_batch(batch: RawBatch) -> Opened:
     messages: list[Message] = []
     topic, partition = batch.topic, batch.partition
+    skipped = {offset for first, count in batch.skip for offset in range(first, first + count)}
     for record in codec.decode(batch.records):
-        if record.flags & Flag.CONTROL:
+        if record.flags & Flag.CONTROL or record.offset in skipped:
             continue
         value = record.value
         if record.flags & Flag.COMPRESSED:

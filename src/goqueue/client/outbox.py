@@ -47,17 +47,17 @@ class Outbox:
     def __init__(self, producer: Producer, background: Background) -> None:
         self.background = background
         self._producer = producer
-        self._waiting: deque[tuple[TopicPartitioner, int | None, Record, str | None, Delivery]] = deque()
+        self._waiting: deque[tuple[TopicPartitioner, int | None, Record, str | None, int, Delivery]] = deque()
         self._is_awaited = False
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def put(
-        self, partitioner: TopicPartitioner, partition: int | None, record: Record, record_id: str | None
+        self, partitioner: TopicPartitioner, partition: int | None, record: Record, record_id: str | None, due: int
     ) -> Delivery:
         delivery = Delivery(self)
-        self._waiting.append((partitioner, partition, record, record_id, delivery))
+        self._waiting.append((partitioner, partition, record, record_id, due, delivery))
         if not self._is_awaited:
             self._is_awaited = True
             try:
@@ -72,9 +72,9 @@ class Outbox:
         # Lowered first, so that what is put in from now on is not overlooked.
         self._is_awaited = False
         while self._waiting:
-            partitioner, partition, record, record_id, delivery = self._waiting.popleft()
+            partitioner, partition, record, record_id, due, delivery = self._waiting.popleft()
             try:
-                delivery._settle(self._producer._add(partitioner, partition, record, record_id))
+                delivery._settle(self._producer._add(partitioner, partition, record, record_id, due))
             except GoQueueError as error:
                 delivery._settle(_failed(partitioner, error))
 

@@ -1,6 +1,7 @@
 """Publish records: gathered into batches in the background, written once however often they have to be sent."""
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
@@ -25,6 +26,8 @@ from goqueue.errors import (
     UnknownPartition,
     UnknownTopic,
 )
+from goqueue.model.delay import AT_ONCE, check_due, due_ns
+from goqueue.model.expiry import expires_ns, with_expiry
 from goqueue.model.record import Record
 from goqueue.model.record_id import ID_HEADER, encoded_ids, with_id
 from goqueue.model.topic import Topic
@@ -99,16 +102,26 @@ class Producer:
         partition: int | None = None,
         priority: int = NORMAL_PRIORITY,
         id: str | None = None,
+        delay_ms: int | None = None,
+        deliver_at_ns: int | None = None,
+        ttl_ms: int | None = None,
+        expires_at_ns: int | None = None,
     ) -> Delivery:
         """Put a record into the buffer, waiting only while it is full. Await the delivery: then it is written.
 
         While the topic remembers a record of the same `id`, this one is not written: the delivery says where that is.
+        With a delay from now, or an instant to deliver at, the record is written at once and hidden until then. With a
+        time to live, or an instant to expire at, the queue delivers it no more after that.
         """
         partitioner = self._topics.get(topic) or await self._load_topic(topic)
-        record = self._made(partitioner.topic, Record(value, key, tuple(headers), priority), id)
+        due = due_of(partitioner.topic, delay_ms, deliver_at_ns)
+        record = Record(value, key, tuple(headers), priority)
+        if ttl_ms is not None or expires_at_ns is not None:
+            record = expiring(record, ttl_ms, expires_at_ns)
+        record = self._made(partitioner.topic, record, id)
         if self._room.is_full():
             await self._wait_for_room(1)
-        return self._add(partitioner, partition, record, id)
+        return self._add(partitioner, partition, record, id, due)
 
     def _made(self, topic: Topic, record: Record, record_id: str | None) -> Record:
         """The record as it is sent. It is refused by itself: in a batch it would take its neighbours along."""
@@ -122,7 +135,12 @@ class Producer:
         return record
 
     def _add(
-        self, partitioner: TopicPartitioner, partition: int | None, record: Record, record_id: str | None
+        self,
+        partitioner: TopicPartitioner,
+        partition: int | None,
+        record: Record,
+        record_id: str | None,
+        due: int = AT_ONCE,
     ) -> Delivery:
         if self._is_closed:
             raise ClientClosed("this producer is closed")
@@ -137,7 +155,7 @@ class Producer:
             batch = self._begin_batch(place)
         if among is not None:
             batch.partitions = among
-        batch.add(record, record_id)
+        batch.add(record, record_id, due)
         batch.size += RECORD_OVERHEAD + len(record.value or b"") + len(record.key or b"")
         self._room.taken += 1
         number = len(batch.records)
@@ -161,10 +179,13 @@ class Producer:
         partition: int | None = None,
         priority: int = NORMAL_PRIORITY,
         ids: Sequence[str | None] | None = None,
+        delay_ms: int | None = None,
+        deliver_at_ns: int | None = None,
     ) -> list[Sent]:
         """Publish a list and wait until all of it is written; the places come in the order of the values.
 
-        It leaves in batches of its own, at once. When one of them fails, the others are written all the same.
+        It leaves in batches of its own, at once. When one of them fails, the others are written all the same. A delay,
+        or an instant to deliver at, is that of all of them.
         """
         for name, given in (("keys", keys), ("ids", ids)):
             if given is not None and len(given) != len(values):
@@ -173,6 +194,7 @@ class Producer:
                 )
         headers = None if ids is None else [() if one is None else ((ID_HEADER, one),) for one in encoded_ids(ids)]
         partitioner = self._topics.get(topic) or await self._load_topic(topic)
+        due = due_of(partitioner.topic, delay_ms, deliver_at_ns)
         deliveries: list[tuple[Batch, Sequence[int]]] = []
         for number, places in self._split(partitioner, values, keys, partition):
             for some in _stretches(places, values):
@@ -191,6 +213,7 @@ class Producer:
                 batch = self._new_batch((topic, number))
                 batch.records = records
                 batch.ids = None if ids is None else [ids[place] for place in some]
+                batch.dues = [due] * len(some) if due else None
                 batch.partitions = partitioner.chosen_among(None if keys is None else b"", partition)
                 self._send_at_once(batch, len(some))
                 deliveries.append((batch, some))
@@ -343,6 +366,21 @@ class Producer:
             for lane in self._lanes.values():
                 await lane.close()
             await self._link.close()
+
+
+def expiring(record: Record, ttl_ms: int | None, expires_at_ns: int | None) -> Record:
+    expiry = expires_ns(ttl_ms, expires_at_ns, now_ns=time.time_ns())
+    return record if expiry is None else with_expiry(record, expiry)
+
+
+def due_of(topic: Topic, delay_ms: int | None, deliver_at_ns: int | None) -> int:
+    """The instant that is meant, checked as far as that can be done here. 0 for at once."""
+    if delay_ms is None and deliver_at_ns is None:
+        return AT_ONCE
+    now_ns = time.time_ns()
+    due = due_ns(delay_ms, deliver_at_ns, now_ns=now_ns)
+    check_due(topic, due, since_ns=now_ns)
+    return due
 
 
 def _is_plain(record: Record, topic: Topic) -> bool:

@@ -20,17 +20,21 @@ from typing import Any, Literal, ParamSpec, Self, TypeVar
 from goqueue.client import admin as aio_admin
 from goqueue.client import consumer as aio_consumer
 from goqueue.client import producer as aio_producer
+from goqueue.client import worker as aio_worker
 from goqueue.client.batch import Sent
 from goqueue.client.blocking import Blocking
 from goqueue.client.fetcher import LONGEST_WAIT_MS, Start
 from goqueue.client.link import DEFAULT_BOOTSTRAP
 from goqueue.client.message import Message, RawBatch
 from goqueue.client.outbox import Delivery, Outbox
-from goqueue.client.producer import NORMAL_PRIORITY
+from goqueue.client.producer import NORMAL_PRIORITY, due_of
+from goqueue.client.worker import Job, Settlement
+from goqueue.errors import ClientClosed
 from goqueue.model.log import LogId
 from goqueue.model.record import Record
 from goqueue.model.topic import Cleanup, Durability, Topic, TopicConfig
-from goqueue.wire.native import messages
+from goqueue.wire.native import letters, messages
+from goqueue.wire.native.letters import LetterEdit, LetterSelect
 
 __all__ = [
     "Admin",
@@ -38,13 +42,18 @@ __all__ = [
     "Consumer",
     "Delivery",
     "Durability",
+    "Job",
+    "LetterEdit",
+    "LetterSelect",
     "LogId",
     "Message",
     "Producer",
     "RawBatch",
     "Sent",
+    "Settlement",
     "Topic",
     "TopicConfig",
+    "Worker",
 ]
 
 
@@ -76,20 +85,30 @@ class Producer(Blocking):
         partition: int | None = None,
         priority: int = NORMAL_PRIORITY,
         id: str | None = None,
+        delay_ms: int | None = None,
+        deliver_at_ns: int | None = None,
+        ttl_ms: int | None = None,
+        expires_at_ns: int | None = None,
     ) -> Delivery:
         """Put a record into the buffer, waiting only while it is full. `result` of the delivery waits for the rest.
 
         While the topic remembers a record of the same `id`, this one is not written: the delivery says where that is.
+        With a delay from now, or an instant to deliver at, the record is written at once and hidden until then. With a
+        time to live, or an instant to expire at, the queue delivers it no more after that.
         """
         self._hold_loop()
         partitioner = self._client._topics.get(topic) or self._run(self._client._load_topic, topic)
         partitioner.check(partition)
+        due = due_of(partitioner.topic, delay_ms, deliver_at_ns)
+        record = Record(value, key, tuple(headers), priority)
+        if ttl_ms is not None or expires_at_ns is not None:
+            record = aio_producer.expiring(record, ttl_ms, expires_at_ns)
         # A compressor is not for several threads at a time.
         with self._making:
-            record = self._client._made(partitioner.topic, Record(value, key, tuple(headers), priority), id)
+            record = self._client._made(partitioner.topic, record, id)
         if self._client._room.taken + len(self._outbox) >= self._client._room.limit:
             self._run_in_turn(self._client._wait_for_room, 1)
-        return self._outbox.put(partitioner, partition, record, id)
+        return self._outbox.put(partitioner, partition, record, id, due)
 
     def _run_in_turn(
         self, action: Callable[Given, Coroutine[Any, Any, Result]], *args: Given.args, **kwargs: Given.kwargs
@@ -111,13 +130,24 @@ class Producer(Blocking):
         partition: int | None = None,
         priority: int = NORMAL_PRIORITY,
         ids: Sequence[str | None] | None = None,
+        delay_ms: int | None = None,
+        deliver_at_ns: int | None = None,
     ) -> list[Sent]:
         """Publish a list and wait until all of it is written; the places come in the order of the values.
 
-        It leaves in batches of its own, at once. When one of them fails, the others are written all the same.
+        It leaves in batches of its own, at once. When one of them fails, the others are written all the same. A delay,
+        or an instant to deliver at, is that of all of them.
         """
         return self._run_in_turn(
-            self._client.send_many, topic, values, keys=keys, partition=partition, priority=priority, ids=ids
+            self._client.send_many,
+            topic,
+            values,
+            keys=keys,
+            partition=partition,
+            priority=priority,
+            ids=ids,
+            delay_ms=delay_ms,
+            deliver_at_ns=deliver_at_ns,
         )
 
     def send_batch(self, topic: str, partition: int, records: bytes, count: int) -> Delivery:
@@ -242,6 +272,81 @@ class Consumer(Blocking):
         self._call(self._client.resume, *partitions)
 
 
+class Worker(Blocking):
+    """Use as a context manager.
+
+    with Worker("orders", group="billing") as worker:
+        for job in worker:
+            handle(job.value)
+            worker.ack(job)
+
+    Any number of workers share the records of a group, without belonging to it. A job that is not acknowledged in time
+    goes to another worker; one that fails too often goes to the dead letters.
+    """
+
+    def __init__(self, *topics: str, group: str, bootstrap: str = DEFAULT_BOOTSTRAP, **settings: object) -> None:
+        super().__init__("worker")
+        self._client = aio_worker.Worker(*topics, group=group, bootstrap=bootstrap, **settings)
+
+    def __enter__(self) -> Self:
+        try:
+            self._run(self._client.__aenter__)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back what was taken and never handed out. What was handed out stays leased until its time is up."""
+        self._close(self._client.close)
+
+    def _abandon(self) -> None:
+        self.close()
+
+    # Taking.
+
+    def __iter__(self) -> Iterator[Job]:
+        while not self._is_closed:
+            try:
+                job = self._call(self._client._next_ready)
+                if job is None:
+                    self._run(self._client._fill)
+                    continue
+            except ClientClosed:
+                # By another thread, while this one waited.
+                return
+            yield job
+
+    def take(self, limit: int = 100, *, wait_ms: int = 1000) -> list[Job]:
+        """Some jobs, at most `limit`; none when nothing is ready in time."""
+        return self._run(self._client.take, limit, wait_ms=wait_ms)
+
+    # What became of them.
+
+    def ack(self, *jobs: Job) -> None:
+        """Done, for good."""
+        self._run(self._client.ack, *jobs)
+
+    def nack(self, *jobs: Job, reason: str = "", delay_ms: int | None = None) -> Settlement:
+        """Not done: each is tried again after a pause, which grows with its failures unless it is given."""
+        return self._run(self._client.nack, *jobs, reason=reason, delay_ms=delay_ms)
+
+    def reject(self, *jobs: Job, reason: str = "") -> Settlement:
+        """Never to be done: to the dead letters."""
+        return self._run(self._client.reject, *jobs, reason=reason)
+
+    def extend(self, *jobs: Job, visibility_ms: int) -> Settlement:
+        """More time is needed, counted from now."""
+        return self._run(self._client.extend, *jobs, visibility_ms=visibility_ms)
+
+    def release(self, *jobs: Job) -> None:
+        """Give them back untouched: another worker may have them at once, and it does not count as a failure."""
+        self._run(self._client.release, *jobs)
+
+
 class Admin(Blocking):
     """Use as a context manager."""
 
@@ -326,3 +431,120 @@ class Admin(Blocking):
         `value` is the offset, or the time in nanoseconds. With `dry_run` nothing changes.
         """
         return self._run(self._client.reset_offsets, group, to, value, topics=topics, dry_run=dry_run)
+
+    # Dead letters.
+
+    def dead_letters(
+        self,
+        topic: str,
+        select: letters.LetterSelect = letters.EVERY_LETTER,
+        *,
+        limit: int = 100,
+        after: letters.Cursor | None = None,
+    ) -> letters.FoundLetters:
+        """A page of the dead letters of a topic, in the order in which they died; `next` is where to go on."""
+        return self._run(self._client.dead_letters, topic, select, limit=limit, after=after)
+
+    def dead_letter_stats(self, topic: str) -> letters.LetterCounts:
+        """How many there are, by cause, reason and group."""
+        return self._run(self._client.dead_letter_stats, topic)
+
+    def redrive_dead_letters(
+        self,
+        topic: str,
+        select: letters.LetterSelect,
+        edit: letters.LetterEdit = letters.UNCHANGED,
+        *,
+        dry_run: bool = False,
+        limit: int = 1000,
+        per_second: float | None = None,
+        after: letters.Cursor | None = None,
+        ends: tuple[int, ...] | None = None,
+    ) -> letters.RedriveReply:
+        """Send up to `limit` of them back to where they came from; for more, go on after `next`, with `ends`."""
+        return self._run(
+            self._client.redrive_dead_letters,
+            topic,
+            select,
+            edit,
+            dry_run=dry_run,
+            limit=limit,
+            per_second=per_second,
+            after=after,
+            ends=ends,
+        )
+
+    def purge_dead_letters(
+        self,
+        topic: str,
+        select: letters.LetterSelect,
+        *,
+        dry_run: bool = False,
+        limit: int = 1000,
+        after: letters.Cursor | None = None,
+        ends: tuple[int, ...] | None = None,
+    ) -> letters.RedriveReply:
+        """Be done with up to `limit` of them, for good."""
+        return self._run(
+            self._client.purge_dead_letters, topic, select, dry_run=dry_run, limit=limit, after=after, ends=ends
+        )
+
+    # Delayed records.
+
+    def list_delayed(self, topic: str, *, skip: int = 0, limit: int = 100) -> messages.DelayedList:
+        """The pending records of a topic, the next one to be due first, and how many there are in all."""
+        return self._run(self._client.list_delayed, topic, skip=skip, limit=limit)
+
+    def delayed(self, topic: str, partition: int, offset: int) -> tuple[messages.DelayedRecord, Message | None]:
+        """What became of a delayed record, and the record itself; None when it is gone from the log."""
+        return self._run(self._client.delayed, topic, partition, offset)
+
+    def cancel_delayed(self, topic: str, partition: int, offset: int) -> messages.DelayedRecord:
+        """Never deliver a pending record."""
+        return self._run(self._client.cancel_delayed, topic, partition, offset)
+
+    def reschedule_delayed(
+        self,
+        topic: str,
+        partition: int,
+        offset: int,
+        *,
+        delay_ms: int | None = None,
+        deliver_at_ns: int | None = None,
+    ) -> messages.DelayedRecord:
+        """Deliver a pending record at another time: after a delay from now, or at an instant."""
+        return self._run(
+            self._client.reschedule_delayed, topic, partition, offset, delay_ms=delay_ms, deliver_at_ns=deliver_at_ns
+        )
+
+    def delay_stats(self) -> tuple[messages.TopicDelays, ...]:
+        """How many records are pending, delivered and cancelled, in each topic that has such."""
+        return self._run(self._client.delay_stats)
+
+    def group_policy(self, group: str) -> messages.GroupPolicyReply:
+        """How long its leases last, how often and when it tries again; None where its topics decide."""
+        return self._run(self._client.group_policy, group)
+
+    def set_group_policy(self, group: str, **settings: object) -> messages.GroupPolicyReply:
+        """Set these, and leave the others to its topics."""
+        return self._run(self._client.set_group_policy, group, **settings)
+
+    # Schedules.
+
+    def schedules(self) -> tuple[messages.Schedule, ...]:
+        return self._run(self._client.schedules)
+
+    def schedule(self, schedule: str) -> messages.Schedule:
+        """A schedule with its last firings."""
+        return self._run(self._client.schedule, schedule)
+
+    def create_schedule(self, schedule: str, topic: str, **settings: object) -> messages.Schedule:
+        """`cron` or `every_s` says when, `value` and `key` what is published; the others are those of `Schedule`."""
+        return self._run(self._client.create_schedule, schedule, topic, **settings)
+
+    def change_schedule(self, schedule: str, **settings: object) -> messages.Schedule:
+        """Change these settings; `paused` is one of them."""
+        return self._run(self._client.change_schedule, schedule, **settings)
+
+    def delete_schedule(self, schedule: str) -> None:
+        self._run(self._client.delete_schedule, schedule)

@@ -18,6 +18,7 @@ __all__ = [
     "MAX_KEY",
     "MAX_PRIORITY",
     "MAX_VALUE",
+    "NORMAL_PRIORITY",
     "U32_MAX",
     "Fault",
     "check_arrow_size",
@@ -35,6 +36,7 @@ MAX_KEY: Final = 65_535
 MAX_HEADERS: Final = 65_535
 MAX_VALUE: Final = 16_777_216
 MAX_PRIORITY: Final = 4
+NORMAL_PRIORITY: Final = 2
 I64_MAX: Final = (1 << 63) - 1
 U32_MAX: Final = (1 << 32) - 1
 ARROW_MAX: Final = (1 << 31) - 1

@@ -53,6 +53,7 @@ __all__ = [
     "find_next",
     "index_entries",
     "latest_by_key",
+    "pick",
     "retain_latest",
     "scan",
     "seek",
@@ -72,6 +73,7 @@ cdef enum:
     HEADERS_LIMIT = 65_535
     VALUE_LIMIT = 16_777_216
     PRIORITY_LIMIT = 4
+    PRIORITY_NORMAL = 2
     BUDGET = 1 << 30
     # Below this size a batch is done sooner than another thread could make use of the GIL.
     NOGIL_SIZE = 65_536
@@ -444,6 +446,8 @@ cdef struct Stamping:
     int64_t max_timestamp
     int64_t largest_value
     int flags
+    # Bits in which some record's priority is not the normal one.
+    int priority_bits
 
 
 cdef int stamp_all(
@@ -484,9 +488,27 @@ cdef int stamp_all(
         if h.value > s.largest_value:
             s.largest_value = h.value
         s.flags |= h.flags
+        s.priority_bits |= h.priority ^ PRIORITY_NORMAL
         s.count += 1
         s.position += h.size
     return 0
+
+
+cdef bytes priorities_of(const uint8_t *data, int64_t size, int64_t count):
+    """A byte for each of the `count` records just stamped.
+
+    A walk of its own: only now is their number known, and batches in which all are normal never come here.
+    """
+    cdef Header h
+    cdef bytes found = PyBytes_FromStringAndSize(NULL, count)
+    cdef int64_t position = 0
+    cdef int64_t row
+    for row in range(count):
+        if walk_fault(data + position, size - position, &h):
+            raise CorruptBatch("the records changed while they were stamped", position=position)
+        PyBytes_AS_STRING(found)[row] = <char>h.priority
+        position += h.size
+    return found
 
 
 def stamp(batch, base_offset, timestamp_ns, bint keep_timestamps=False):
@@ -515,7 +537,10 @@ def stamp(batch, base_offset, timestamp_ns, bint keep_timestamps=False):
             fault = stamp_all(<uint8_t *>view.buf, view.len, base, timestamp, keep_timestamps, &s)
         if fault:
             raise _faults.corrupt(fault, batch, s.count, s.position, client=True)
-        return tuple.__new__(Stamped, (s.count, s.max_timestamp, s.largest_value, s.flags))
+        priorities = None
+        if s.priority_bits:
+            priorities = priorities_of(<const uint8_t *>view.buf, view.len, s.count)
+        return tuple.__new__(Stamped, (s.count, s.max_timestamp, s.largest_value, s.flags, priorities))
     finally:
         PyBuffer_Release(&view)
 
@@ -1052,5 +1077,49 @@ def retain_latest(buf, dict latest not None, drop_tombstones_before_ns):
             position += h.size
             number += 1
         return kept.finish()
+    finally:
+        PyBuffer_Release(&view)
+
+
+def pick(buf, wanted):
+    """The records with these offsets, and which of the offsets they are; control records are nobody's to pick.
+
+    Offsets come and go as packed native 64-bit integers, ascending. Raises CorruptBatch at a record that is not intact.
+    """
+    cdef Py_buffer view
+    cdef Py_buffer list_view
+    cdef Header h
+    cdef const uint8_t *data
+    cdef _Output kept = _Output()
+    cdef _Output found = _Output()
+    cdef int64_t position = 0
+    cdef int64_t offset = 0
+    cdef Py_ssize_t number = 0, at = 0, count = 0
+    cdef int fault
+    PyObject_GetBuffer(buf, &view, PyBUF_SIMPLE)
+    try:
+        PyObject_GetBuffer(wanted, &list_view, PyBUF_SIMPLE)
+        try:
+            data = <const uint8_t *>view.buf
+            count = list_view.len // 8
+            while position < view.len and at < count:
+                fault = stored_fault(data + position, view.len - position, &h)
+                if fault:
+                    raise _faults.corrupt(fault, buf, number, position)
+                while at < count:
+                    memcpy(&offset, <const char *>list_view.buf + 8 * at, 8)
+                    if offset >= h.offset:
+                        break
+                    at += 1
+                if at < count and offset == h.offset:
+                    if not h.flags & CONTROL:
+                        memcpy(kept.reserve(h.size), data + position, h.size)
+                        memcpy(found.reserve(8), &offset, 8)
+                    at += 1
+                position += h.size
+                number += 1
+            return kept.finish(), found.finish()
+        finally:
+            PyBuffer_Release(&list_view)
     finally:
         PyBuffer_Release(&view)

@@ -5,7 +5,7 @@ from goqueue.codec.twin.batch import decode, encode, stamp
 from goqueue.codec.twin.columns import columns
 from goqueue.codec.twin.compact import latest_by_key, retain_latest
 from goqueue.codec.twin.header import crc32c
-from goqueue.codec.twin.walk import FIND_BUDGET, find_next, index_entries, scan, seek, seek_time
+from goqueue.codec.twin.walk import FIND_BUDGET, find_next, index_entries, pick, scan, seek, seek_time
 
 __all__ = [
     "FIND_BUDGET",
@@ -20,6 +20,7 @@ __all__ = [
     "find_next",
     "index_entries",
     "latest_by_key",
+    "pick",
     "retain_latest",
     "scan",
     "seek",

@@ -30,6 +30,8 @@ class Stamped(NamedTuple):
     """Length of the longest value."""
     flags: int
     """Every flag that some record has."""
+    priorities: bytes | None
+    """A byte for each record; None when all are normal, so that the usual batch costs nothing more."""
 
 
 class Scan(NamedTuple):

@@ -4,33 +4,51 @@ import asyncio
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Self, cast
 
 import msgspec
 
 from goqueue.core.catalog.catalog import Catalog
 from goqueue.core.catalog.events import CatalogEvent
+from goqueue.core.delay.delays import Delays
+from goqueue.core.delay.events import DelayEvent, KeptDelays
+from goqueue.core.delivery.delivery import Delivery
+from goqueue.core.delivery.events import DeliveryEvent, KeptDelivery
+from goqueue.core.delivery.group_policies import GroupPolicies, KeptPolicy, PolicySet
 from goqueue.core.groups.registry import GroupChange, Groups
 from goqueue.core.groups.state.snapshot import GroupSnapshot
 from goqueue.core.ids.events import IdEvent, KnownIds
 from goqueue.core.partition.space import DiskGuard
+from goqueue.core.priority.lane_index import LaneIndex, LaneKept, LanesMarked
 from goqueue.core.producers.identities import IdentityGiven, KnownIdentities, ProducerIdentities
 from goqueue.core.producers.window import BatchWritten, ProducerWindow
+from goqueue.core.schedules.events import ScheduleEvent
+from goqueue.core.schedules.schedules import Schedules
+from goqueue.core.schedules.state import ScheduleState
+from goqueue.engine.alarm import DelayAlarm
 from goqueue.engine.group_commit import GroupCommit
 from goqueue.engine.group_news import GroupNews
-from goqueue.engine.partition import Partition, producers_stream
+from goqueue.engine.partition import Partition, delays_stream, lanes_stream, producers_stream
 from goqueue.engine.ports import Clock, Entropy, IdIndex, Storage
+from goqueue.engine.queue.breakers import Breakers
+from goqueue.engine.queue.receipts import KEY_BYTES, ReceiptKey, ReceiptKeyGiven
+from goqueue.engine.queue.states import DELIVERIES, QueueStates
 from goqueue.engine.remembered_ids import IDS, RememberedIds
 from goqueue.engine.streams import Kind, Streams
+from goqueue.engine.visibility import is_waiting
 from goqueue.errors import UnknownPartition, UnknownTopic
 from goqueue.model.log import LogId
 from goqueue.model.topic import Topic, TopicName
 
-__all__ = ["CATALOG", "GROUPS", "PRODUCER_IDS", "Broker"]
+__all__ = ["CATALOG", "GROUPS", "POLICIES", "PRODUCER_IDS", "SCHEDULES", "Broker"]
 
 CATALOG = "catalog"
 GROUPS = "groups"
 PRODUCER_IDS = "producer-ids"
+RECEIPTS = "receipts"
+POLICIES = "policies"
+SCHEDULES = "schedules"
 READERS = 4
 BACKGROUND = 3
 """For checkpoints, for the index of ids, and for compaction, which takes long and must not delay the others."""
@@ -48,6 +66,12 @@ class Broker:
         self.producer_ids = ProducerIdentities()
         self.groups = Groups()
         self.group_news = GroupNews()
+        self.receipts = ReceiptKey()
+        self.alarm = DelayAlarm()
+        self.breakers = Breakers()
+        self.policies = GroupPolicies()
+        self.schedules = Schedules()
+        self.schedules_turn = asyncio.Lock()
         self.guard = DiskGuard()
         self.fetch_turns = itertools.count()
         self.streams = Streams(
@@ -62,9 +86,16 @@ class Broker:
                     lambda _: ProducerWindow(),
                 ),
                 Kind(IDS, _decoder(IdEvent), _decoder(KnownIds), lambda _: self.ids.recent),
+                Kind(lanes_stream(), _decoder(LanesMarked), _decoder(tuple[LaneKept, ...]), lambda _: LaneIndex()),
+                Kind(delays_stream(), _decoder(DelayEvent), _decoder(KeptDelays), lambda _: Delays()),
+                Kind(DELIVERIES, _decoder(DeliveryEvent), _decoder(KeptDelivery), self._make_delivery),
+                Kind(SCHEDULES, _decoder(ScheduleEvent), _decoder(tuple[ScheduleState, ...]), lambda _: self.schedules),
+                Kind(POLICIES, _decoder(PolicySet), _decoder(tuple[KeptPolicy, ...]), lambda _: self.policies),
+                Kind(RECEIPTS, _decoder(ReceiptKeyGiven), _decoder(ReceiptKeyGiven), lambda _: self.receipts),
             )
         )
         self.ids = RememberedIds(id_index, self.streams)
+        self.queues = QueueStates(self.streams)
         self.commit: GroupCommit
         self.readers: ThreadPoolExecutor
         self.background: ThreadPoolExecutor
@@ -83,8 +114,14 @@ class Broker:
             self.readers = stack.enter_context(ThreadPoolExecutor(READERS, "gq-read"))
             self.commit = GroupCommit(self.storage, writer, syncer)
             stack.push_async_callback(self.commit.drain)
+            stack.push_async_callback(self.queues.drain)
             for topic in self.catalog:
                 self.open_partitions(topic)
+            self.queues.commit = self.commit
+            self.queues.recovered()
+            self._wake_recovered()
+            if not self.receipts.is_known:
+                await self._make_receipt_key()
             self._stack = stack.pop_all()
         return self
 
@@ -98,17 +135,51 @@ class Broker:
 
     def _open_partition(self, log: LogId) -> Partition:
         producers = cast(ProducerWindow, self.streams.machine(producers_stream(log)))
-        return Partition(log, self.storage.log(log), self.commit, self.clock, self.streams, producers)
+        delays = cast(Delays, self.streams.machine(delays_stream(log)))
+        opened, lanes = self.storage.log(log), self._lanes(log)
+        partition = Partition(log, opened, self.commit, self.clock, self.streams, producers, lanes, delays, self.alarm)
+        partition.forget_dropped()
+        # A log that was mended may end earlier than it did: records to come must not be hidden.
+        delays.forget_from(opened.next_offset)
+        partition.set_alarm()
+        return partition
+
+    def _wake_recovered(self) -> None:
+        """What queues had passed because it was hidden, and is not any more."""
+        for partitions in self._partitions.values():
+            for partition in partitions:
+                for state in self.queues.of_log(partition.id):
+                    state.delivery.wake(partial(is_waiting, partition))
+
+    def _lanes(self, log: LogId) -> LaneIndex:
+        return cast(LaneIndex, self.streams.machine(lanes_stream(log)))
+
+    def _make_delivery(self, name: str) -> Delivery:
+        """`name` is that of the log and of the group."""
+        return Delivery(self._lanes(LogId.parse(name.rpartition("/")[0])))
+
+    async def _make_receipt_key(self) -> None:
+        given = ReceiptKeyGiven(self.entropy.token_bytes(KEY_BYTES))
+        self.receipts.apply(given)
+        await self.commit.write((self.streams.event(RECEIPTS, given),))
 
     def close_partitions(self, name: TopicName) -> None:
         for partition in self._partitions.pop(name):
+            self.queues.remove(self.queues.of_log(partition.id))
             self.streams.remove(producers_stream(partition.id))
+            self.streams.remove(lanes_stream(partition.id))
+            self.streams.remove(delays_stream(partition.id))
+            self.alarm.forget(partition)
 
     def partitions(self, name: TopicName) -> tuple[Partition, ...]:
         try:
             return self._partitions[name]
         except KeyError:
             raise UnknownTopic(f"there is no topic {name}") from None
+
+    def is_open(self, partition: Partition) -> bool:
+        """Whether it is not that of a topic which was deleted; there may be another one of the same name."""
+        return partition in self._partitions.get(TopicName(partition.id.topic), ())
 
     def partition(self, name: TopicName, number: int) -> Partition:
         partitions = self.partitions(name)

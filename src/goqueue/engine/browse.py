@@ -15,11 +15,22 @@ from goqueue import codec
 from goqueue.codec.compression import decompress
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
+from goqueue.engine.visibility import hidden, is_marker
 from goqueue.errors import CorruptBatch
 from goqueue.model.record import Flag, Record
 from goqueue.model.topic import TopicName
 
-__all__ = ["Found", "PartitionPage", "Place", "Selection", "TopicPage", "as_given", "browse", "read_page"]
+__all__ = [
+    "Found",
+    "PartitionPage",
+    "Place",
+    "Selection",
+    "TopicPage",
+    "as_given",
+    "browse",
+    "read_page",
+    "records_between",
+]
 
 PAGE_BYTES = 4 * 1024 * 1024
 READ_BYTES = 256 * 1024
@@ -63,10 +74,14 @@ class Selection(msgspec.Struct, frozen=True):
     key: bytes | None = None
     priority: int | None = None
 
-    def takes(self, record: Record) -> bool:
+    def takes(self, partition: int, record: Record) -> bool:
         return (self.key is None or record.key == self.key) and (
             self.priority is None or record.priority == self.priority
         )
+
+    def bounds(self, partition: Partition) -> tuple[int, int]:
+        """The offsets to look at: from the first on, up to but not including the second."""
+        return max(self.offset, partition.log.start_offset), partition.high_watermark
 
 
 class TopicPage(msgspec.Struct, frozen=True):
@@ -77,7 +92,7 @@ class TopicPage(msgspec.Struct, frozen=True):
 
 
 async def read_page(broker: Broker, name: TopicName, number: int, offset: int | None, limit: int) -> PartitionPage:
-    """Every record from an offset on (from the earliest, if None) in order, but no control records."""
+    """Every visible record from an offset on (from the earliest, if None) in order."""
     partition = broker.partition(name, number)
     if offset is not None:
         partition.check_offset(offset)
@@ -100,7 +115,7 @@ def _read_page(partition: Partition, offset: int | None, limit: int) -> Partitio
     start = partition.log.start_offset if offset is None else offset
     end = partition.high_watermark
     page = _Page(limit)
-    for record in _records(partition, start, end, READ_BYTES):
+    for record in records_between(partition, start, end, READ_BYTES):
         if not page.add(partition.id.partition, record):
             return PartitionPage(page.found, record.offset)
         if page.is_full:
@@ -115,7 +130,7 @@ def _browse(partitions: tuple[Partition, ...], selection: Selection, limit: int,
     lines = (_in_order(partition, selection, after, read_bytes) for partition in partitions)
     in_order = heapq.merge(*lines, key=lambda item: item[0])
     for scanned, (place, record) in enumerate(in_order, 1):
-        if selection.takes(record) and not page.add(place.partition, record):
+        if selection.takes(place.partition, record) and not page.add(place.partition, record):
             return TopicPage(page.found, last)
         last = place
         scanned_bytes += len(record.value or b"")
@@ -128,8 +143,8 @@ def _in_order(
     partition: Partition, selection: Selection, after: Place | None, read_bytes: int
 ) -> Iterator[tuple[Place, Record]]:
     """The records of one partition, each with its place; the times of places never go back, whatever records say."""
-    number, end = partition.id.partition, partition.high_watermark
-    start = max(selection.offset, partition.log.start_offset)
+    number = partition.id.partition
+    start, end = selection.bounds(partition)
     if selection.from_ns is not None:
         start = max(start, _offset_at(partition, selection.from_ns, end))
     if after is not None:
@@ -137,7 +152,7 @@ def _in_order(
     if selection.to_ns is not None:
         end = min(end, _offset_at(partition, selection.to_ns, end))
     newest = after.timestamp_ns if after is not None else 0
-    for record in _records(partition, start, end, read_bytes):
+    for record in records_between(partition, start, end, read_bytes):
         newest = max(newest, record.timestamp_ns)
         yield Place(newest, number, record.offset), record
 
@@ -155,12 +170,15 @@ def _offset_at(partition: Partition, timestamp_ns: int, end: int) -> int:
     return end if found is None else found
 
 
-def _records(partition: Partition, start: int, end: int, read_bytes: int) -> Iterator[Record]:
+def records_between(partition: Partition, start: int, end: int, read_bytes: int = READ_BYTES) -> Iterator[Record]:
+    """Without control records. May block on the disk, so it is run in a thread."""
     while start < end:
         chunk = partition.log.read(start, read_bytes, end)
-        for record in codec.decode(chunk.records):
-            if not record.flags & Flag.CONTROL:
-                yield record
+        skipped = hidden(partition, start, chunk.next_offset)
+        if len(skipped) < chunk.next_offset - start:
+            for record in codec.decode(chunk.records):
+                if record.offset not in skipped and not is_marker(record):
+                    yield record
         if not chunk.records:
             break
         start = chunk.next_offset

@@ -7,6 +7,7 @@ import msgspec
 
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
+from goqueue.engine.visibility import skipped_runs
 from goqueue.errors import GoQueueError, InvalidRequest
 from goqueue.model.log import Chunk
 from goqueue.model.topic import TopicName
@@ -28,13 +29,17 @@ class FetchFrom(msgspec.Struct, frozen=True):
 
 
 class Fetched(msgspec.Struct, frozen=True):
-    """What one partition gave: chunks of whole records, or why nothing."""
+    """What one partition gave: chunks of whole records, or why nothing.
+
+    `skip` are the offsets among them that a reader must not see, in runs: the first of each and how many.
+    """
 
     chunks: tuple[Chunk, ...] = ()
     next_offset: int = 0
     high_watermark: int = 0
     start_offset: int = 0
     refusal: GoQueueError | None = None
+    skip: tuple[tuple[int, int], ...] = ()
 
     @property
     def size(self) -> int:
@@ -105,7 +110,8 @@ async def _read(broker: Broker, part: FetchFrom, found: Partition | GoQueueError
     except GoQueueError as refusal:
         if not chunks:
             return Fetched(refusal=refusal)
-    return Fetched(tuple(chunks), offset, found.high_watermark, found.log.start_offset)
+    skip = skipped_runs(found, part.offset, offset)
+    return Fetched(tuple(chunks), offset, found.high_watermark, found.log.start_offset, skip=skip)
 
 
 async def offset_at(broker: Broker, name: TopicName, number: int, at: str | int) -> int:

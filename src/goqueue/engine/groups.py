@@ -10,13 +10,15 @@ import msgspec
 
 from goqueue.core.groups.assignment.assignors import Assignor
 from goqueue.core.groups.decisions.committing import OffsetAndMetadata
-from goqueue.core.groups.events import GroupEvent
+from goqueue.core.groups.events import GroupEvent, OffsetsCommitted
 from goqueue.core.groups.group import Group
 from goqueue.core.groups.registry import GroupChange
 from goqueue.core.groups.state.members import DEFAULT_SESSION_MS, Protocol
 from goqueue.core.groups.views import Assignment, GroupView
-from goqueue.engine.broker import GROUPS, Broker
+from goqueue.engine.broker import GROUPS, POLICIES, Broker
 from goqueue.engine.fetch import offset_at
+from goqueue.engine.ports import Operation
+from goqueue.engine.queue.positions import committed_offsets, follow_group, go_to
 from goqueue.errors import InvalidRequest, OffsetOutOfRange
 from goqueue.model.ids import InstantNs
 from goqueue.model.log import LogId
@@ -39,6 +41,7 @@ __all__ = [
     "leave_group",
     "pause_group",
     "refresh_groups",
+    "remember_group",
     "reset_offsets",
 ]
 
@@ -46,6 +49,7 @@ HEARTBEAT_MS = 3000
 MOST_GROUPS = 100_000
 _CLIENT_ID_LENGTH = 200
 NS_PER_MS = 1_000_000
+INTERNAL_PREFIX = "__"
 
 
 class JoinRequest(msgspec.Struct, frozen=True):
@@ -91,8 +95,8 @@ class OffsetChange(msgspec.Struct, frozen=True):
 
 async def join_group(broker: Broker, name: str, request: JoinRequest) -> Assignment:
     """Become a member, or come back as one."""
-    if name not in broker.groups and len(broker.groups) >= MOST_GROUPS:
-        raise InvalidRequest(f"there are {MOST_GROUPS} groups already", hint="delete groups that are no longer used")
+    if name not in broker.groups:
+        _check_room(broker)
     client_id = request.client_id or "client"
     if len(client_id) > _CLIENT_ID_LENGTH:
         raise InvalidRequest(f"a client id of {len(client_id)} characters", hint=f"use at most {_CLIENT_ID_LENGTH}")
@@ -117,6 +121,11 @@ async def join_group(broker: Broker, name: str, request: JoinRequest) -> Assignm
         is_new=True,
     )
     return broker.groups.group(name).assignment(member_id)
+
+
+def _check_room(broker: Broker) -> None:
+    if len(broker.groups) >= MOST_GROUPS:
+        raise InvalidRequest(f"there are {MOST_GROUPS} groups already", hint="delete groups that are no longer used")
 
 
 async def heartbeat(
@@ -181,6 +190,15 @@ async def commit_offsets(
         lambda group, now: group.commit(offsets, member_id=member_id, generation=generation, now=now),
         is_new=member_id is None,
     )
+    for log, wanted in offsets.items():
+        await go_to(broker, name, log, wanted.offset)
+
+
+async def remember_group(broker: Broker, name: str) -> None:
+    """Have a group without members, for workers that only take records."""
+    if name not in broker.groups:
+        _check_room(broker)
+        await _change(broker, name, lambda _, now: [OffsetsCommitted(now, ())], is_new=True)
 
 
 # What operators ask.
@@ -189,19 +207,19 @@ async def commit_offsets(
 async def reset_offsets(broker: Broker, name: str, reset: OffsetReset) -> list[OffsetChange]:
     """Set where the group goes on; with `dry_run` only tell what would change."""
     group = broker.groups.group_or_new(name)
-    topics = reset.topics if reset.topics is not None else sorted({log.topic for log in group.offsets})
+    before = committed_offsets(broker, name)
+    topics = reset.topics if reset.topics is not None else sorted({log.topic for log in before})
     wanted: dict[LogId, OffsetAndMetadata] = {}
     for topic in topics:
         for partition in broker.partitions(TopicName(topic)):
             wanted[partition.id] = OffsetAndMetadata(await _target(broker, partition.id, reset))
-    changes = [
-        OffsetChange(log, group.offsets[log].offset if log in group.offsets else None, to.offset)
-        for log, to in wanted.items()
-    ]
+    changes = [OffsetChange(log, before.get(log), to.offset) for log, to in wanted.items()]
     if reset.dry_run:
         group.reset(wanted, now=broker.clock.now_ns())
     else:
         await _change(broker, name, lambda found, now: found.reset(wanted, now=now), is_new=True)
+        for log, to in wanted.items():
+            await go_to(broker, name, log, to.offset)
     return changes
 
 
@@ -213,25 +231,44 @@ async def _target(broker: Broker, log: LogId, reset: OffsetReset) -> int:
     return min(max(reset.to, partition.log.start_offset), partition.high_watermark)
 
 
-async def pause_group(broker: Broker, name: str, *, paused: bool) -> None:
-    await _change(broker, name, lambda group, now: group.pause(now=now) if paused else group.resume(now=now))
+async def pause_group(broker: Broker, name: str, *, paused: bool, reason: str = "") -> None:
+    """A reason is for what the broker does by itself."""
+
+    def decide(group: Group, now: InstantNs) -> list[GroupEvent]:
+        return group.pause(reason=reason, now=now) if paused else group.resume(now=now)
+
+    await _change(broker, name, decide)
 
 
 async def delete_group(broker: Broker, name: str) -> None:
-    await _change(broker, name, lambda group, now: group.delete(now=now))
+    """With what it has done in its queues, in one entry: a group made later under its name starts with nothing."""
+
+    def end_queues() -> list[Operation]:
+        states = broker.queues.of_group(name)
+        ends = broker.queues.end(states)
+        broker.queues.remove(states)
+        forgotten = broker.policies.forget(name)
+        if forgotten is not None:
+            broker.policies.apply(forgotten)
+            ends.append(broker.streams.event(POLICIES, forgotten))
+        return ends
+
+    await _change(broker, name, lambda group, now: group.delete(now=now), also=end_queues)
 
 
 def lag_of(broker: Broker, view: GroupView, group: Group) -> list[Lag]:
     """Every partition the group reads or has committed."""
     partitions = {LogId(topic, number) for topic, count in view.topics.items() for number in range(count)}
+    committed, available = committed_offsets(broker, group.name), _available(broker)
     return [
-        _lag(broker, group, log) for log in sorted(partitions | group.offsets.keys()) if log.topic in _available(broker)
+        _lag(broker, group, log, committed.get(log))
+        for log in sorted(partitions | committed.keys())
+        if log.topic in available
     ]
 
 
-def _lag(broker: Broker, group: Group, log: LogId) -> Lag:
+def _lag(broker: Broker, group: Group, log: LogId, committed: int | None) -> Lag:
     partition = broker.partition(TopicName(log.topic), log.partition)
-    committed = group.offsets[log].offset if log in group.offsets else None
     start = committed if committed is not None else partition.log.start_offset
     end = partition.high_watermark
     return Lag(log, committed, end, max(0, end - max(start, partition.log.start_offset)), group.owners.get(log))
@@ -265,19 +302,25 @@ async def _change(
     decide: Callable[[Group, InstantNs], list[GroupEvent]],
     *,
     is_new: bool = False,
+    also: Callable[[], Sequence[Operation]] = tuple,
 ) -> None:
-    """Decide, apply, and wait until it is durable."""
+    """Decide, apply, and wait until it is durable; with `also` in the same entry."""
     group = broker.groups.group_or_new(group_name(name)) if is_new else broker.groups.group(name)
     events = decide(group, broker.clock.now_ns())
     if events:
         change = GroupChange(name, tuple(events))
         broker.groups.apply(change)
         broker.group_news.happened(name, events)
-        await broker.commit.write((broker.streams.event(GROUPS, change),))
+        await broker.commit.write((broker.streams.event(GROUPS, change), *also()))
+        await follow_group(broker, name, events)
 
 
 def group_name(name: str) -> str:
-    """Check a name at the edge, by the rule for topics."""
+    """Check a name at the edge, by the rule for topics. Those with two underscores in front are the broker's own."""
+    if name.startswith(INTERNAL_PREFIX):
+        raise InvalidRequest(
+            f"{name[:60]} is a name for internal groups", hint="choose one that does not begin with __"
+        )
     try:
         return topic_name(name)
     except InvalidRequest as error:

@@ -11,10 +11,15 @@ import msgspec
 
 from goqueue.core.partition.retention import NS_PER_MS, expired_segments
 from goqueue.engine.broker import Broker
+from goqueue.engine.firing import Firing
 from goqueue.engine.groups import expire_members
 from goqueue.engine.id_upkeep import IdUpkeep
 from goqueue.engine.partition import Partition
+from goqueue.engine.placement import Placement
 from goqueue.engine.ports import CompactionPolicy, DropSegments, SlowWork
+from goqueue.engine.queue.breaking import pause_tripped
+from goqueue.engine.queue.settle import return_overdue
+from goqueue.engine.schedules import fire_due
 from goqueue.errors import GoQueueError
 from goqueue.model.topic import Cleanup, TopicConfig
 
@@ -30,6 +35,10 @@ class MaintenanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     compaction_every_ms: int = 60_000
     ids_every_ms: int = 250
     """Between looks at how many ids have gathered, and at some of the older ones."""
+    schedules_every_ms: int = 100
+    """Between looks at what schedules have to publish."""
+    leases_every_ms: int = 100
+    """Between looks for leases that were not acknowledged in time."""
     checkpoint_bytes: int = 64 * 1024 * 1024
     """Journal that may gather before a checkpoint; recovery has to read no more than about this."""
 
@@ -43,6 +52,7 @@ class MaintenanceObserver(Protocol):
     def segments_dropped(self, log: str, segments: int, size: int) -> None: ...
     def id_index_damaged(self, reason: str) -> None: ...
     def id_index_rebuilt(self, ids: int) -> None: ...
+    def group_paused(self, group: str, reason: str) -> None: ...
 
 
 class Maintenance:
@@ -55,6 +65,7 @@ class Maintenance:
         self._checkpoint_turn = asyncio.Lock()
         self._compaction_turn = asyncio.Lock()
         self._ids = IdUpkeep(broker)
+        self._placement = Placement()
 
     async def run(self) -> None:
         """Until cancelled. Each job has its own rhythm, so that a long compaction holds up nothing else."""
@@ -65,6 +76,9 @@ class Maintenance:
             group.create_task(self._repeat("retention", settings.retention_every_ms, self.apply_retention))
             group.create_task(self._repeat("compaction", settings.compaction_every_ms, self.compact_all))
             group.create_task(self._repeat("ids", settings.ids_every_ms, self.tend_ids))
+            group.create_task(self._repeat("schedules", settings.schedules_every_ms, self.fire_schedules))
+            group.create_task(self._repeat("leases", settings.leases_every_ms, self.return_overdue))
+            group.create_task(Firing(self._broker, self._observer.job_failed).run())
 
     async def _repeat(self, name: str, every_ms: int, job: Callable[[], Awaitable[None]]) -> None:
         while True:
@@ -125,6 +139,7 @@ class Maintenance:
             if expired:
                 size = sum(segment.size for segment in segments[: len(expired)])
                 await self._broker.commit.write((DropSegments(partition.id, expired),))
+                partition.forget_dropped()
                 self._observer.segments_dropped(str(partition.id), len(expired), size)
 
     async def compact_all(self) -> None:
@@ -142,6 +157,17 @@ class Maintenance:
             if work is not None:
                 await self._in_background(work.run)
                 await broker.commit.between_writes(lambda: broker.storage.finish_compaction(work))
+
+    async def fire_schedules(self) -> None:
+        await fire_due(self._broker, self._placement)
+
+    async def return_overdue(self) -> None:
+        await return_overdue(self._broker)
+        await pause_tripped(self._broker)
+        news = self._broker.breakers.news
+        while news:
+            tripped = news.popleft()
+            self._observer.group_paused(tripped.group, tripped.reason)
 
     async def tend_ids(self) -> None:
         """Keep the index of ids whole, current and small."""

@@ -22,6 +22,8 @@ class NewRecords(NamedTuple):
     records: bytearray
     ids: UniqueBatch
     repeats: bool
+    steps: Sequence[int] | None = None
+    """Which of the given records these are; None for all of them."""
 
 
 class Unsettled(NamedTuple):
@@ -47,6 +49,7 @@ def choose_new(broker: Broker, topic: Topic, records: bytearray, ids: Sequence[s
     if not division.repetitions:
         return NewRecords(records, batch, repeats=False)
     if not division.new:
-        return NewRecords(bytearray(), batch, repeats=True)
+        return NewRecords(bytearray(), batch, repeats=True, steps=())
     given = codec.decode(records)
-    return NewRecords(bytearray(codec.encode(given[step] for step in division.new)), batch, repeats=True)
+    chosen = bytearray(codec.encode(given[step] for step in division.new))
+    return NewRecords(chosen, batch, repeats=True, steps=division.new)

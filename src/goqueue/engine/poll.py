@@ -1,105 +1,104 @@
-"""Poll as a member of a group: records of its partitions, from where its last poll ended.
+"""Poll as a member of a group, which has partitions of its own, or as a worker that takes from all of them."""
 
-For clients that do not keep positions themselves. A position lives as long as the member has the partition; whoever
-has it next goes on from the committed offset.
-"""
-
-from typing import Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 
-from goqueue import codec
 from goqueue.engine.broker import Broker
-from goqueue.engine.fetch import Fetched, FetchFrom, fetch
-from goqueue.errors import InvalidRequest, OffsetOutOfRange
+from goqueue.engine.groups import group_name, remember_group
+from goqueue.engine.queue.take import MOST_RECORDS, Taken, TakeRequest, take
+from goqueue.errors import InvalidRequest
 from goqueue.model.log import LogId
-from goqueue.model.record import Flag, Record
-from goqueue.model.topic import TopicName
+from goqueue.model.topic import TopicName, topic_name
 
-__all__ = ["MOST_RECORDS", "Poll", "PolledRecord", "Positions", "poll"]
+__all__ = ["MOST_RECORDS", "Poll", "poll", "reach"]
 
-MOST_RECORDS = 1000
-MAX_BYTES = 4 * 1024 * 1024
+LONGEST_CONSUMER = 200
 
 
 class Poll(msgspec.Struct, frozen=True):
-    """Who asks, for how many in all, and how long to wait; `start` is for partitions never committed."""
+    """Who asks, for how many in all, and how long to wait; `start` is for partitions never committed.
+
+    A member says its generation. A worker is no member: it says which topics, or leaves it at those of the group.
+    """
 
     group: str
-    member_id: str
-    generation: int
+    consumer: str
+    generation: int | None = None
+    topics: Sequence[str] = ()
     limit: int = 100
+    max_bytes: int = 4 * 1024 * 1024
     wait_ms: int = 30_000
+    visibility_ms: int | None = None
+    in_key_order: bool = False
     start: Literal["earliest", "latest"] = "earliest"
 
 
-class PolledRecord(NamedTuple):
-    log: LogId
-    record: Record
+async def poll(broker: Broker, request: Poll) -> list[Taken]:
+    """At most `limit` records in all, each leased to the consumer; none when nothing is ready in time."""
+    if not 1 <= len(request.consumer) <= LONGEST_CONSUMER:
+        raise InvalidRequest(
+            f"a consumer id of {len(request.consumer)} characters", hint=f"use 1 to {LONGEST_CONSUMER}"
+        )
+    logs = await _logs(broker, request)
+    wanted = TakeRequest(
+        request.group,
+        request.consumer,
+        logs,
+        request.limit,
+        request.max_bytes,
+        request.wait_ms,
+        request.visibility_ms,
+        request.in_key_order,
+        request.start == "latest",
+    )
+    return await take(
+        broker, wanted, lambda log: _may_have(broker, request, log), lambda: _has_others(broker, request, logs)
+    )
 
 
-class Positions:
-    """Where each polling member is. Only members that poll have an entry, and it goes when the member does."""
-
-    def __init__(self) -> None:
-        self._by_member: dict[tuple[str, str], dict[LogId, int]] = {}
-
-    def of(self, group: str, member_id: str) -> dict[LogId, int]:
-        return self._by_member.setdefault((group, member_id), {})
-
-    def forget_gone(self, broker: Broker) -> None:
-        """Drop the positions of members that are no longer there."""
-        for group, member_id in list(self._by_member):
-            if group not in broker.groups or member_id not in broker.groups.group(group):
-                del self._by_member[group, member_id]
-
-
-async def poll(broker: Broker, positions: Positions, request: Poll) -> list[PolledRecord]:
-    """At most `limit` records in all, from every partition the member has; none when nothing arrives in time."""
-    if not 1 <= request.limit <= MOST_RECORDS:
-        raise InvalidRequest(f"a limit of {request.limit}", hint=f"ask for 1 to {MOST_RECORDS} records")
+def _may_have(broker: Broker, request: Poll, log: LogId) -> bool:
+    """Whether what was found while the poll waited is still the consumer's to have."""
     group = broker.groups.group(request.group)
-    owned = group.check_poll(request.member_id, request.generation, now=broker.clock.now_ns())
-    mine = positions.of(request.group, request.member_id)
-    for log in mine.keys() - set(owned):
-        del mine[log]
-    for log in owned:
-        if log not in mine:
-            mine[log] = _start(broker, request, log)
-    parts = [FetchFrom(TopicName(log.topic), log.partition, mine[log]) for log in owned]
-    answers = await fetch(broker, parts, max_bytes=MAX_BYTES, wait_ms=request.wait_ms)
-    # While it waited, partitions may have gone to another member.
-    still_owned = set(broker.groups.group(request.group).readable(request.member_id))
-    taken: list[PolledRecord] = []
-    pairs = list(zip(parts, answers, strict=True))
-    # Each time another partition comes first, so that a full one does not take the whole limit for ever.
-    first = next(broker.fetch_turns) % max(1, len(pairs))
-    for part, answer in pairs[first:] + pairs[:first]:
-        log = LogId(part.topic, part.partition)
-        if log in still_owned and log in mine and len(taken) < request.limit:
-            mine[log] = _take(broker, request, log, answer, taken)
-    return taken
+    if request.generation is None:
+        return not group.is_paused and group.member_count == 0
+    return log in group.readable(request.consumer)
 
 
-def _start(broker: Broker, request: Poll, log: LogId) -> int:
-    committed = broker.groups.group(request.group).offsets.get(log)
-    partition = broker.partition(TopicName(log.topic), log.partition)
-    if committed is not None:
-        return max(committed.offset, partition.log.start_offset)
-    return partition.log.start_offset if request.start == "earliest" else partition.high_watermark
+def _has_others(broker: Broker, request: Poll, logs: Sequence[LogId]) -> bool:
+    """Whether a member has other partitions than when its poll began: it should ask again, for those it has now."""
+    if request.generation is None:
+        return False
+    group = broker.groups.group(request.group)
+    return not group.is_paused and set(group.readable(request.consumer)) != set(logs)
 
 
-def _take(broker: Broker, request: Poll, log: LogId, answer: Fetched, taken: list[PolledRecord]) -> int:
-    """Add records up to the limit; returns where to go on."""
-    if isinstance(answer.refusal, OffsetOutOfRange):
-        # Retention has taken what was to come next.
-        return _start(broker, request, log)
-    if answer.refusal is not None:
-        raise answer.refusal
-    for chunk in answer.chunks:
-        for record in codec.decode(chunk.records):
-            if len(taken) >= request.limit:
-                return record.offset
-            if not record.flags & Flag.CONTROL:
-                taken.append(PolledRecord(log, record))
-    return answer.next_offset
+async def _logs(broker: Broker, request: Poll) -> Sequence[LogId]:
+    if request.generation is not None:
+        group = broker.groups.group(request.group)
+        return group.check_poll(request.consumer, request.generation, now=broker.clock.now_ns())
+    name = group_name(request.group)
+    for topic in request.topics:
+        broker.catalog.topic(topic_name(topic))
+    topics = sorted(set(request.topics)) or sorted({state.log.topic for state in broker.queues.of_group(name)})
+    if not topics:
+        raise InvalidRequest(f"the group {name} has taken nothing yet", hint="say from which topics, with `topics`")
+    await remember_group(broker, name)
+    if broker.groups.group(name).member_count:
+        raise InvalidRequest(
+            f"the group {name} has members, to whom its partitions belong",
+            hint="join the group, or use one without members",
+        )
+    return [partition.id for topic in topics for partition in broker.partitions(TopicName(topic))]
+
+
+def reach(broker: Broker, group: str, consumer: str, logs: Sequence[LogId]) -> dict[LogId, int]:
+    """For each partition, what the consumer may commit when it is through with all it has."""
+    found = {}
+    for log in logs:
+        state = broker.queues.get(group, log)
+        if state is not None:
+            end = broker.partition(TopicName(log.topic), log.partition).high_watermark
+            found[log] = state.delivery.reach_of(consumer, end)
+    return found

@@ -88,6 +88,10 @@ class Log(Protocol):
     @property
     def next_offset(self) -> int: ...
     @property
+    def tail_offset(self) -> int:
+        """Records from here on are in the file that is being written: mostly still in memory."""
+
+    @property
     def size(self) -> int: ...
     @property
     def segments(self) -> tuple[SegmentInfo, ...]: ...

@@ -11,7 +11,8 @@ from goqueue.core.producers.window import BatchWritten
 from goqueue.engine.broker import Broker
 from goqueue.engine.new_records import Unsettled, choose_new
 from goqueue.engine.partition import Partition, ProducerBatch
-from goqueue.errors import DiskFull, GoQueueError, StorageBusy, UnknownPartition
+from goqueue.errors import DiskFull, GoQueueError, InvalidRecord, StorageBusy, UnknownPartition
+from goqueue.model.delay import check_dues
 from goqueue.model.topic import Durability, Topic, TopicName
 
 __all__ = ["PublishBatch", "Published", "RecordPlace", "publish", "publish_and_wait"]
@@ -22,6 +23,7 @@ class PublishBatch(msgspec.Struct, frozen=True):
 
     `ids` has one for each record, or None; the records carry them as headers, see `goqueue.model.record_id`.
     `partitions` is how many the topic had when keys decided on the partition, or None when they did not.
+    `dues` has an instant for each record, until which it is hidden; 0, or any that has passed, means at once.
     """
 
     topic: TopicName
@@ -31,6 +33,7 @@ class PublishBatch(msgspec.Struct, frozen=True):
     producer: ProducerBatch | None = None
     ids: Sequence[str | None] | None = None
     partitions: int | None = None
+    dues: Sequence[int] | None = None
 
 
 class RecordPlace(msgspec.Struct, frozen=True):
@@ -80,6 +83,8 @@ def publish(broker: Broker, request: PublishBatch, reply: Reply) -> None:
                 f"{topic.name} has {topic.partitions} partitions, not {request.partitions}: the keys belong elsewhere",
                 hint="look the topic up again, then send the records to the partitions of their keys",
             )
+        if request.dues is not None:
+            check_dues(topic, request.dues, since_ns=broker.clock.now_ns())
         if partition.held:
             partition.hold(partial(publish, broker, request, reply), len(request.records))
             return
@@ -101,6 +106,7 @@ def publish(broker: Broker, request: PublishBatch, reply: Reply) -> None:
             durable=(request.durability or topic.config.durability) is not Durability.MEMORY,
             max_value_bytes=topic.config.max_value_bytes,
             producer=request.producer,
+            dues=request.dues,
         )
     except GoQueueError as refusal:
         reply(refusal)
@@ -109,6 +115,8 @@ def publish(broker: Broker, request: PublishBatch, reply: Reply) -> None:
 def _publish_new(broker: Broker, partition: Partition, topic: Topic, request: PublishBatch, reply: Reply) -> None:
     """Write the records whose ids are not known yet, and answer for the others with the places of their originals."""
     assert request.ids is not None
+    if request.dues is not None and len(request.dues) != len(request.ids):
+        raise InvalidRecord(f"{len(request.dues)} instants for {len(request.ids)} records", hint="give one for each")
     chosen = choose_new(broker, topic, request.records, request.ids)
     if isinstance(chosen, Unsettled):
         # The original may yet be refused, and then this record has to be written.
@@ -129,7 +137,13 @@ def _publish_new(broker: Broker, partition: Partition, topic: Topic, request: Pu
         max_value_bytes=topic.config.max_value_bytes,
         producer=request.producer,
         ids=chosen.ids,
+        dues=_dues_of(request.dues, chosen.steps),
     )
+
+
+def _dues_of(dues: Sequence[int] | None, steps: Sequence[int] | None) -> Sequence[int] | None:
+    """The instants of those records that are written."""
+    return dues if dues is None or steps is None else [dues[step] for step in steps]
 
 
 class _Answer:

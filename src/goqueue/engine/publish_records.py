@@ -13,6 +13,7 @@ from goqueue.engine.broker import Broker
 from goqueue.engine.placement import Placement
 from goqueue.engine.publish import PublishBatch, Published, publish
 from goqueue.errors import GoQueueError, InvalidRecord, RecordTooLarge, UnknownPartition
+from goqueue.model.delay import AT_ONCE, check_due
 from goqueue.model.record import Record
 from goqueue.model.record_id import with_id
 from goqueue.model.topic import Durability, Topic, TopicName
@@ -21,13 +22,17 @@ __all__ = ["Outgoing", "Placed", "publish_records"]
 
 
 class Outgoing(msgspec.Struct, frozen=True):
-    """A record to publish; without a partition its key decides. Unconfirmed ones are not waited for."""
+    """A record to publish; without a partition its key decides. Unconfirmed ones are not waited for.
+
+    It is hidden until `due`; an instant that has passed means at once.
+    """
 
     record: Record
     partition: int | None = None
     durability: Durability | None = None
     confirmed: bool = True
     id: str | None = None
+    due: int = AT_ONCE
 
 
 class Placed(msgspec.Struct, frozen=True):
@@ -36,6 +41,8 @@ class Placed(msgspec.Struct, frozen=True):
     partition: int
     offset: int | None
     duplicate: bool = False
+    due: int = AT_ONCE
+    """Until when it is hidden; not said of a duplicate, whose original may be delayed or not."""
 
 
 Outcome = Placed | GoQueueError
@@ -51,6 +58,7 @@ class _Batch:
         self.numbers: list[int] = []
         self.parts: list[bytes] = []
         self.ids: list[str | None] = []
+        self.dues: list[int] = []
         self.confirmed = False
 
 
@@ -60,7 +68,8 @@ async def publish_records(
     """One outcome for each record, in the same order."""
     topic = broker.catalog.topic(name)
     outcomes: list[Outcome | None] = [None] * len(records)
-    batches = _gather(topic, placement, records, outcomes)
+    now = broker.clock.now_ns()
+    batches = _gather(topic, placement, records, outcomes, now)
     # All are handed over before the first is waited for, so that they share a sync.
     answers = [_start(broker, name, batch) for batch in batches]
     for batch, answer in zip(batches, answers, strict=True):
@@ -71,11 +80,21 @@ async def publish_records(
         else:
             for number in batch.numbers:
                 outcomes[number] = Placed(batch.partition, None)
-    return [outcome for outcome in outcomes if outcome is not None]
+    return [
+        _with_due(outcome, outgoing.due, now)
+        for outcome, outgoing in zip(outcomes, records, strict=True)
+        if outcome is not None
+    ]
+
+
+def _with_due(outcome: Outcome, due: int, now: int) -> Outcome:
+    if due <= now or isinstance(outcome, GoQueueError) or outcome.duplicate:
+        return outcome
+    return Placed(outcome.partition, outcome.offset, due=due)
 
 
 def _gather(
-    topic: Topic, placement: Placement, records: Sequence[Outgoing], outcomes: list[Outcome | None]
+    topic: Topic, placement: Placement, records: Sequence[Outgoing], outcomes: list[Outcome | None], now: int
 ) -> list[_Batch]:
     places = placement.of(topic)
     turn: int | None = None
@@ -85,6 +104,8 @@ def _gather(
         try:
             record = outgoing.record if outgoing.id is None else with_id(outgoing.record, outgoing.id)
             encoded = _encode(topic, record)
+            if outgoing.due:
+                check_due(topic, outgoing.due, since_ns=now)
             partition = outgoing.partition
             if partition is None:
                 key = outgoing.record.key
@@ -105,6 +126,7 @@ def _gather(
         batch.numbers.append(number)
         batch.parts.append(encoded)
         batch.ids.append(outgoing.id)
+        batch.dues.append(outgoing.due)
         batch.confirmed |= outgoing.confirmed
     return batches
 
@@ -130,7 +152,8 @@ def _start(broker: Broker, name: TopicName, batch: _Batch) -> _Answer:
 
     records = bytearray(b"".join(batch.parts))
     ids = batch.ids if any(one is not None for one in batch.ids) else None
-    publish(broker, PublishBatch(name, batch.partition, records, batch.durability, ids=ids), reply)
+    dues = batch.dues if any(batch.dues) else None
+    publish(broker, PublishBatch(name, batch.partition, records, batch.durability, ids=ids, dues=dues), reply)
     return answer
 
 

@@ -47,6 +47,10 @@ class Streams:
             found = self._machines[stream] = kind.make(stream.removeprefix(kind.prefix))
         return found
 
+    def machines(self, prefix: str) -> list[tuple[str, Machine]]:
+        """Those there are of one kind, with their streams."""
+        return [(stream, machine) for stream, machine in self._machines.items() if stream.startswith(prefix)]
+
     def event(self, stream: str, event: Any) -> StateEvent:
         """The event as storage takes it; the stream will be in the next checkpoint."""
         self.machine(stream)

@@ -7,7 +7,7 @@ from goqueue.core.catalog.events import CatalogEvent
 from goqueue.core.ids.events import IdsForgotten
 from goqueue.engine.broker import CATALOG, Broker
 from goqueue.engine.groups import refresh_groups
-from goqueue.engine.partition import producers_stream
+from goqueue.engine.partition import delays_stream, lanes_stream, producers_stream
 from goqueue.engine.ports import CreateLog, DeleteLog, Operation
 from goqueue.engine.remembered_ids import IDS
 from goqueue.errors import InvalidRequest
@@ -48,7 +48,13 @@ async def delete_topic(broker: Broker, name: TopicName) -> None:
     def decide() -> tuple[CatalogEvent, list[Operation]]:
         event = broker.catalog.delete(name)
         partitions = broker.partitions(name)
-        ends = [broker.streams.end(producers_stream(one.id)) for one in partitions if len(one.producers)]
+        ends: list[Operation] = [
+            broker.streams.end(producers_stream(one.id)) for one in partitions if len(one.producers)
+        ]
+        ends += [broker.streams.end(lanes_stream(one.id)) for one in partitions if one.lanes]
+        ends += [broker.streams.end(delays_stream(one.id)) for one in partitions if one.delays.has_any]
+        for one in partitions:
+            ends += broker.queues.end(broker.queues.of_log(one.id))
         forgotten = broker.ids.recent.forget(name)
         forgetting = [broker.streams.event(IDS, forgotten)] if forgotten is not None else []
         return event, [*ends, *forgetting, *(DeleteLog(partition.id) for partition in partitions)]

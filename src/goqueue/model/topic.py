@@ -10,12 +10,22 @@ import msgspec
 from goqueue.errors import InvalidRequest
 
 __all__ = [
+    "Backoff",
+    "BreakerLimit",
     "Cleanup",
+    "DeadLetterTopic",
     "Durability",
+    "Expired",
     "HashRange",
+    "Jitter",
+    "LaneMode",
+    "LaneWeights",
+    "MaxAttempts",
+    "Starvation",
     "Topic",
     "TopicConfig",
     "TopicName",
+    "Visibility",
     "WantedConfig",
     "hash_ranges",
     "topic_name",
@@ -27,12 +37,17 @@ MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
 DAY_MS = 24 * HOUR_MS
 LONGEST_DEDUP_WINDOW_MS = 30 * DAY_MS
+LONGEST_VISIBILITY_MS = 12 * HOUR_MS
 LONGEST_NAME = 249
 MOST_PARTITIONS = 10_000
 HASH_SPACE = 1 << 32
 LARGEST = (1 << 53) - 1
 """Beyond this, clients that keep numbers as doubles would round."""
 MAX_VALUE = 16 * 1024 * 1024
+
+NAME_PATTERN = r"^(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}$"
+OWN_NAME_PATTERN = r"^(?!\.{1,2}$)(?!__)[A-Za-z0-9._-]{1,249}$"
+"""Of topics that users have; those with two underscores in front are the broker's."""
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,249}", re.ASCII)
 
@@ -65,6 +80,32 @@ class Cleanup(StrEnum):
     COMPACT_DELETE = "compact,delete"
 
 
+class Expired(StrEnum):
+    """What the queue does with a record whose time is over before it was taken."""
+
+    SKIP = "skip"
+    DEAD_LETTER = "dead_letter"
+
+
+class LaneMode(StrEnum):
+    """Which priority is served next."""
+
+    WEIGHTED = "weighted"
+    STRICT = "strict"
+    """Always the highest that has records."""
+
+
+LaneWeight = Annotated[int, msgspec.Meta(ge=1, le=1000)]
+LaneWeights = tuple[LaneWeight, LaneWeight, LaneWeight, LaneWeight, LaneWeight]
+Starvation = Annotated[int, msgspec.Meta(ge=1, le=DAY_MS)]
+Visibility = Annotated[int, msgspec.Meta(ge=1, le=LONGEST_VISIBILITY_MS)]
+MaxAttempts = Annotated[int, msgspec.Meta(ge=1, le=1000)]
+Backoff = Annotated[int, msgspec.Meta(ge=0, le=DAY_MS)]
+Jitter = Annotated[float, msgspec.Meta(ge=0, le=1)]
+DeadLetterTopic = Annotated[str, msgspec.Meta(pattern=OWN_NAME_PATTERN)]
+BreakerLimit = Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
+
+
 class TopicConfig(msgspec.Struct, frozen=True):
     """Settings of one topic; None means without limit.
 
@@ -80,6 +121,25 @@ class TopicConfig(msgspec.Struct, frozen=True):
     max_value_bytes: Annotated[int, msgspec.Meta(ge=1, le=MAX_VALUE)] = MAX_VALUE
     dedup_window_ms: Annotated[int, msgspec.Meta(ge=0, le=LONGEST_DEDUP_WINDOW_MS)] = 10 * MINUTE_MS
     """How long the ids of records are remembered; 0 for not at all."""
+    visibility_timeout_ms: Visibility = 30_000
+    """How long a consumer of the queue has a record for itself."""
+    max_attempts: MaxAttempts = 3
+    """After so many failures a record goes to the dead letters."""
+    retry_backoff_ms: Backoff = 1000
+    """The pause after the first failure; it doubles with each one that follows."""
+    retry_backoff_max_ms: Backoff = MINUTE_MS
+    retry_jitter: Jitter = 0.0
+    """The share of the pause that is left to chance."""
+    dead_letter_topic: DeadLetterTopic | None = None
+    """None for the topic's own name with `.dlq`."""
+    expired: Expired = Expired.SKIP
+    lane_weights: LaneWeights = (50, 25, 15, 7, 3)
+    """How the five priorities share what is delivered while all have records; critical first."""
+    lane_mode: LaneMode = LaneMode.WEIGHTED
+    lane_starvation_ms: Starvation = 30_000
+    """A priority passed over for so long is served next."""
+    dead_letter_breaker_per_minute: BreakerLimit | None = None
+    """A group that sends more dead letters within a minute is paused; None for never."""
 
 
 class WantedConfig(TopicConfig, frozen=True, forbid_unknown_fields=True):

@@ -189,6 +189,9 @@ class SimulatedFileSystem:
     def space(self, path: str) -> _Space:
         return _Space(self.capacity, self._free())
 
+    def breathe(self) -> None:
+        """There is nobody else."""
+
     def _free(self) -> int:
         if self.capacity == UNLIMITED:
             return UNLIMITED

@@ -92,3 +92,11 @@ def test_a_place_that_is_none_is_refused(capsys: pytest.CaptureFixture[str], to:
     assert main(["group", "reset-offsets", "g", "--to", to]) == 2
     out, err = capsys.readouterr()
     assert (out, [line.split(":")[0] for line in err.splitlines()]) == ("", ["error", "hint"])
+
+
+def test_a_policy_is_set_shown_and_reset(goqueue: Cli, group: str) -> None:
+    made = goqueue.json("group", "policy", group, "--visibility", "2m", "--max-attempts", 5)
+    assert (made["visibility_timeout_ms"], made["max_attempts"], made["retry_jitter"]) == (120_000, 5, None)
+    assert goqueue.json("group", "policy", group, "--jitter", 0.5)["visibility_timeout_ms"] == 120_000
+    assert "as the topic" in goqueue("group", "policy", group)
+    assert set(goqueue.json("group", "policy", group, "--reset").values()) == {None}

@@ -105,10 +105,10 @@ async def test_a_wrong_method_is_told_the_right_ones(http):
 
 async def test_an_unknown_field_is_answered_with_the_allowed_ones(http):
     await http.post("/topics", json={"name": "there"})
-    for body in ({"value": 1, "delay": "5s"}, {"messages": [{"value": 1}, {"value": 2, "delay": "5s"}]}):
+    for body in ({"value": 1, "pause": "5s"}, {"messages": [{"value": 1}, {"value": 2, "pause": "5s"}]}):
         answer = (await http.post("/topics/there/messages", json=body)).json()
-        assert "'delay'" in answer["error"]
-        assert "acks, durability, headers, id, key" in answer["hint"]
+        assert "'pause'" in answer["error"]
+        assert "acks, delay, deliverAt, deliver_at, durability, expires, headers, id, key" in answer["hint"]
     assert "at $.messages[1]" in answer["error"]
     assert "messages" not in answer["hint"]
 

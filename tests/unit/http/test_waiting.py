@@ -83,3 +83,31 @@ async def test_a_request_that_is_cancelled_takes_its_work_along(messages):
     with pytest.raises(asyncio.CancelledError):
         await task
     assert work.was_cancelled
+
+
+async def test_a_result_that_came_as_the_client_went_is_taken_back(messages):
+    waiting, work, back = Waiting(), Work(), []
+
+    async def take_back(result: str) -> None:
+        back.append(result)
+
+    task = asyncio.ensure_future(waiting.result_of(work.run(), messages.get, take_back))
+    await asyncio.sleep(0.001)
+    work.result.set_result("news")
+    messages.put_nowait({"type": "http.disconnect"})
+    with pytest.raises(ClientGone):
+        await task
+    assert back == ["news"]
+
+
+async def test_a_result_that_is_given_is_not_taken_back(messages):
+    waiting, work, back = Waiting(), Work(), []
+
+    async def take_back(result: str) -> None:
+        back.append(result)
+
+    task = asyncio.ensure_future(waiting.result_of(work.run(), messages.get, take_back))
+    await asyncio.sleep(0.001)
+    work.result.set_result("news")
+    assert await task == "news"
+    assert back == []

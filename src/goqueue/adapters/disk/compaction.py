@@ -21,6 +21,7 @@ __all__ = ["KEYS_PER_PASS", "CleanedSegments", "CompactionWork"]
 
 KEYS_PER_PASS = 500_000
 """Keys remembered at a time, about 80 MB; a log with more is compacted in several passes."""
+BREATHE_AFTER_BYTES = 64 * 1024
 
 
 class CleanedSegments(msgspec.Struct, frozen=True):
@@ -77,11 +78,11 @@ class CompactionWork:
             group.append(segment)
         self._clean(group, latest)
 
-    @staticmethod
-    def _remember_keys(segment: Segment, latest: dict[bytes, int]) -> None:
+    def _remember_keys(self, segment: Segment, latest: dict[bytes, int]) -> None:
         for found in segment.walk():
             if isinstance(found, Run):
                 codec.latest_by_key(found.records, latest, KEYS_PER_PASS + (1 << 32))
+                self._breathe(found)
 
     def _newest_by_key(self, segment: Segment, records: memoryview, latest: dict[bytes, int]) -> dict[bytes, int]:
         """`latest`, for a compacted segment with its own keys, each of which is the newest unless a later one came."""
@@ -111,6 +112,7 @@ class CompactionWork:
                     if kept:
                         file.write(size, [kept])
                         size += len(kept)
+                    self._breathe(found)
             file.write_back(0, size)
             file.sync()
         finally:
@@ -120,3 +122,8 @@ class CompactionWork:
             self._files.remove(path)
         else:
             self.cleaned.append(CleanedSegments(bases, size, dropped))
+
+    def _breathe(self, run: Run) -> None:
+        """Let others have the interpreter: this is in no hurry, and every publish beside it would wait for its turn."""
+        if len(run.records) >= BREATHE_AFTER_BYTES:
+            self._files.breathe()

@@ -5,7 +5,9 @@ import ctypes
 import errno
 import fcntl
 import os
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 __all__ = [
@@ -24,6 +26,8 @@ Buffer = bytes | bytearray | memoryview
 
 IOV_MAX = 1024
 WRITE_BACK_BYTES = 1024 * 1024
+FREED_LATER_BYTES = 4 * 1024 * 1024
+BREATH_S = 0.002
 _WRITE_AND_WAIT = 7
 """SYNC_FILE_RANGE_WAIT_BEFORE, _WRITE and _WAIT_AFTER."""
 
@@ -66,6 +70,7 @@ class FileSystem(Protocol):
     def sync_dir(self, path: str) -> None: ...
     def space(self, path: str) -> Space: ...
     def lock(self, path: str) -> File | None: ...
+    def breathe(self) -> None: ...
 
 
 class _OsSpace:
@@ -161,6 +166,25 @@ class MissingFile:
         pass
 
 
+@contextlib.contextmanager
+def _freed_later(path: str) -> Iterator[None]:
+    """Have the space of a file that loses its name given back by another thread: for a large one that takes long."""
+    try:
+        is_large = os.lstat(path).st_size >= FREED_LATER_BYTES
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW) if is_large else None
+    except OSError:
+        # There is none, or it is nobody's to look into: whoever removes it will say so.
+        fd = None
+    try:
+        yield
+    finally:
+        if fd is not None:
+            _freeing.submit(os.close, fd)
+
+
+_freeing = ThreadPoolExecutor(1, "gq-free")
+
+
 class OsFileSystem:
     """The operating system's own files."""
 
@@ -192,10 +216,12 @@ class OsFileSystem:
         self.sync_dir(parent)
 
     def rename(self, source: str, target: str) -> None:
-        os.replace(source, target)
+        with _freed_later(target):
+            os.replace(source, target)
 
     def remove(self, path: str) -> None:
-        os.unlink(path)
+        with _freed_later(path):
+            os.unlink(path)
 
     def remove_dir(self, path: str) -> None:
         os.rmdir(path)
@@ -209,6 +235,10 @@ class OsFileSystem:
 
     def space(self, path: str) -> Space:
         return _OsSpace(path)
+
+    def breathe(self) -> None:
+        """For long work in a thread of its own: leave disk and interpreter to others for a moment."""
+        threading.Event().wait(BREATH_S)
 
     def lock(self, path: str) -> File | None:
         """Take the lock file for this process, or return None when another one has it."""

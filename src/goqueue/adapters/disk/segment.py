@@ -14,7 +14,7 @@ from goqueue import codec
 from goqueue.adapters.disk.files import Buffer, File, FileSystem, MissingFile
 from goqueue.adapters.disk.index import DamagedIndex
 from goqueue.adapters.disk.segment_index import OFFSETS_SUFFIX, TIMES_SUFFIX, SegmentIndex
-from goqueue.adapters.disk.walk import WINDOW_BYTES, Gap, Run, walk
+from goqueue.adapters.disk.walk import Gap, Run, walk
 from goqueue.model.log import Chunk, Damage, SegmentInfo
 
 __all__ = ["LOG_SUFFIX", "SIDE_SUFFIXES", "OpenSegments", "Segment", "segment_base"]
@@ -24,6 +24,7 @@ SIDE_SUFFIXES = (OFFSETS_SUFFIX, TIMES_SUFFIX)
 """Files beside the `.log` that can be built again from it."""
 
 TIME_WINDOW_BYTES = 16 * 1024
+SMALL_WINDOW_BYTES = 128 * 1024
 
 
 def segment_base(name: str) -> int | None:
@@ -258,9 +259,9 @@ class Segment:
         return None
 
     def walk(self) -> Iterator[Run | Gap]:
-        """All records of the segment, and what is damaged."""
+        """All records of the segment, and what is damaged; in small parts, as the codec lets no other thread run."""
         base, end = self._info.base_offset, self._written
-        return self._walk(self._open().file, end, base, 0, end.next_offset, WINDOW_BYTES)
+        return self._walk(self._open().file, end, base, 0, end.next_offset, SMALL_WINDOW_BYTES)
 
     def let_go(self) -> None:
         """Close the file when no reader uses it any more; it is opened again at the next use."""

@@ -82,6 +82,10 @@ class MemoryLog:
         return self._segments[0].info.base_offset if self._segments else 0
 
     @property
+    def tail_offset(self) -> int:
+        return self._segments[-1].info.base_offset if self._segments else 0
+
+    @property
     def next_offset(self) -> int:
         return self._segments[-1].info.next_offset if self._segments else 0
 

@@ -30,6 +30,9 @@ class Metrics:
         self.id_index_rebuilds = self._counter(
             "goqueue_storage_id_index_rebuilds", "Times the index of ids was built again"
         )
+        self.tripped_breakers = self._counter(
+            "goqueue_consumer_tripped_breakers", "Groups paused because their dead letters came too fast"
+        )
         self.failed_jobs = Counter(
             "goqueue_storage_failed_jobs", "Maintenance jobs that failed, by job", ["job"], registry=self.registry
         )

@@ -87,3 +87,12 @@ class MaintenanceReporter:
     def id_index_rebuilt(self, ids: int) -> None:
         self._metrics.id_index_rebuilds.inc()
         self._log.warning("the index of ids was built from the records of each topic's window", ids=ids)
+
+    def group_paused(self, group: str, reason: str) -> None:
+        self._metrics.tripped_breakers.inc()
+        self._log.error(
+            "group paused by its dead-letter breaker",
+            group=group,
+            reason=reason,
+            hint=f"see `goqueue dlq stats`, then `goqueue group resume {group}`",
+        )

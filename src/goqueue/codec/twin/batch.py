@@ -11,6 +11,7 @@ from goqueue.codec.faults import (
     MAX_KEY,
     MAX_PRIORITY,
     MAX_VALUE,
+    NORMAL_PRIORITY,
     Fault,
     check_stamp_arguments,
     corrupt,
@@ -146,6 +147,7 @@ def stamp(batch: bytearray | memoryview, base_offset: int, timestamp_ns: int, ke
     if not size:
         raise empty_batch()
     position = count = max_timestamp = largest_value = flags_seen = 0
+    priorities = bytearray()
     while position < size:
         if size - position < HEADER_SIZE:
             raise corrupt(Fault.SHORT_HEADER, view, count, position)
@@ -171,9 +173,11 @@ def stamp(batch: bytearray | memoryview, base_offset: int, timestamp_ns: int, ke
         max_timestamp = max(max_timestamp, timestamp)
         largest_value = max(largest_value, value_size)
         flags_seen |= flags
+        priorities.append(priority)
         count += 1
         position = end
-    return Stamped(count, max_timestamp, largest_value, flags_seen)
+    mixed = priorities.count(NORMAL_PRIORITY) < count
+    return Stamped(count, max_timestamp, largest_value, flags_seen, bytes(priorities) if mixed else None)
 
 
 def decode(buf: Buffer) -> list[Record]:

@@ -1,14 +1,25 @@
 """Walking through stored bytes: verifying them, finding a place in them, indexing them."""
 
 import struct
+from array import array
 from collections.abc import Iterator
 from typing import Final
 
 from goqueue.codec.faults import HEADER_SIZE, Fault, check_index_arguments, check_start
 from goqueue.codec.results import IndexEntries, Scan, Stop
-from goqueue.codec.twin.header import HEADER, Buffer, Fields, fault_of, readable, stored_fault, value
+from goqueue.codec.twin.header import (
+    CONTROL,
+    HEADER,
+    Buffer,
+    Fields,
+    fault_of,
+    readable,
+    stored_fault,
+    value,
+    whole_record,
+)
 
-__all__ = ["FIND_BUDGET", "find_next", "index_entries", "scan", "seek", "seek_time"]
+__all__ = ["FIND_BUDGET", "find_next", "index_entries", "pick", "scan", "seek", "seek_time"]
 
 FIND_BUDGET: Final = 1 << 30
 _ENTRY: Final = struct.Struct(">qI")
@@ -126,3 +137,27 @@ def index_entries(buf: Buffer, file_position: int, next_at: int, interval: int, 
 def _entry(number: int, position: int) -> bytes:
     head = _ENTRY.pack(number, position)
     return head + _ENTRY_CRC.pack(value(head))
+
+
+def pick(buf: Buffer, wanted: Buffer) -> tuple[bytes, bytes]:
+    """The records with these offsets, and which of the offsets they are; control records are nobody's to pick.
+
+    Offsets come and go as packed native 64-bit integers, ascending. Raises CorruptBatch at a record that is not intact.
+    """
+    data = readable(buf)
+    offsets = array("q", readable(wanted))
+    kept: list[bytes] = []
+    found = array("q")
+    position = number = at = 0
+    while position < len(data) and at < len(offsets):
+        fields, end = whole_record(data, number, position)
+        while at < len(offsets) and offsets[at] < fields[4]:
+            at += 1
+        if at < len(offsets) and offsets[at] == fields[4]:
+            if not fields[2] & CONTROL:
+                kept.append(data[position:end])
+                found.append(fields[4])
+            at += 1
+        position = end
+        number += 1
+    return b"".join(kept), found.tobytes()

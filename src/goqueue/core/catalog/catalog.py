@@ -34,9 +34,11 @@ class Catalog:
             raise TopicExists(f"the topic {name} exists")
         if not 1 <= partitions <= MOST_PARTITIONS:
             raise InvalidRequest(f"{partitions} partitions", hint=f"a topic has 1 to {MOST_PARTITIONS}")
+        _check_dead_letters(name, config)
         return TopicCreated(Topic(name, config, hash_ranges(partitions)))
 
     def alter(self, name: TopicName, config: TopicConfig) -> TopicAltered:
+        _check_dead_letters(name, config)
         return TopicAltered(name, config, self.topic(name).epoch + 1)
 
     def delete(self, name: TopicName) -> TopicDeleted:
@@ -57,3 +59,9 @@ class Catalog:
 
     def restore(self, topics: tuple[Topic, ...]) -> None:
         self._topics = {topic.name: topic for topic in topics}
+
+
+def _check_dead_letters(name: TopicName, config: TopicConfig) -> None:
+    """A record that fails would come back for ever."""
+    if config.dead_letter_topic == name:
+        raise InvalidRequest(f"{name} cannot be its own dead_letter_topic", hint="name another topic, or none")

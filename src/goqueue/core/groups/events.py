@@ -104,6 +104,8 @@ class OffsetsForgotten(msgspec.Struct, frozen=True, tag="offsets_forgotten"):
 
 class GroupPaused(msgspec.Struct, frozen=True, tag="group_paused"):
     at: InstantNs
+    reason: str = ""
+    """Empty when somebody asked for it."""
 
 
 class GroupResumed(msgspec.Struct, frozen=True, tag="group_resumed"):

@@ -165,9 +165,9 @@ class Group:
         committing.check_empty(self._ledger, "its offsets cannot be reset")
         return committing.commit(self._ledger, offsets, now=now)
 
-    def pause(self, *, now: InstantNs) -> list[GroupEvent]:
+    def pause(self, *, reason: str = "", now: InstantNs) -> list[GroupEvent]:
         self._check_alive()
-        return [] if self._ledger.is_paused else [GroupPaused(now)]
+        return [] if self._ledger.is_paused else [GroupPaused(now, reason)]
 
     def resume(self, *, now: InstantNs) -> list[GroupEvent]:
         self._check_alive()

@@ -53,6 +53,7 @@ class GroupView(msgspec.Struct, frozen=True):
     """The members whose answer keeps the group from being stable."""
     is_paused: bool
     stats: RebalanceStats
+    pause_reason: str = ""
 
 
 def assignment_of(ledger: Ledger, member_id: str) -> Assignment:
@@ -80,6 +81,7 @@ def describe(ledger: Ledger, sessions: Sessions) -> GroupView:
         awaited=tuple(sorted(ledger.reconciliation.awaited)),
         is_paused=ledger.is_paused,
         stats=ledger.lifecycle.stats,
+        pause_reason=ledger.pause_reason,
     )
 
 

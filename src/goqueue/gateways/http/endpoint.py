@@ -7,10 +7,14 @@ import msgspec
 
 from goqueue.engine.broker import Broker
 
-__all__ = ["Endpoint", "Handler", "Nothing", "Reply"]
+__all__ = ["Endpoint", "Handler", "Nothing", "Reply", "keep"]
 
 Handler = Callable[[Broker, Any, Any, Any], Awaitable[Any]]
 """Takes the broker, path parameters, query and body; returns what the endpoint answers, or a `Reply` with it."""
+
+
+async def keep(_: Broker, __: Any) -> None:
+    """Most answers have no consequences that would have to be undone."""
 
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,5 +52,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Of the answer; for all but JSON, the handler returns it as bytes."""
     waits: bool = False
     """It may wait for something to happen; the wait ends when the client goes away or the broker stops."""
+    take_back: Callable[[Broker, Any], Awaitable[None]] = keep
+    """What is to be done when it waited, and the client was gone when there was an answer."""
     always: bool = False
     """Answered also when the broker is too busy for anything else."""

@@ -70,10 +70,13 @@ class _Operation:
         query = self._reader.query(scope["query_string"])
         body = self._reader.body(message["body"])
         work = self._endpoint.handler(self._broker, params, query, body)
-        answer = await (self._waiting.result_of(work, receive) if self._endpoint.waits else work)
+        answer = await (self._waiting.result_of(work, receive, self._take_back) if self._endpoint.waits else work)
         if isinstance(answer, Reply):
             return self._encode(answer.content), answer.status, answer.headers
         return self._encode(answer), self._endpoint.status, ()
+
+    async def _take_back(self, answer: Any) -> None:
+        await self._endpoint.take_back(self._broker, answer)
 
     def _encode(self, content: Any) -> bytes:
         return encode_json(content) if self._is_json else bytes(content)

@@ -1,7 +1,7 @@
 """Requests that wait for something to happen: the wait ends early when the client goes away or the broker stops."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.types import Receive
@@ -13,6 +13,10 @@ __all__ = ["ClientGone", "Waiting"]
 
 class ClientGone(Exception):
     """Nobody is left to be answered."""
+
+
+async def _keep(_: Any) -> None:
+    """For work that changes nothing."""
 
 
 class Waiting:
@@ -31,8 +35,13 @@ class Waiting:
         for task in self._tasks:
             task.cancel()
 
-    async def result_of(self, work: Awaitable[Any], receive: Receive) -> Any:
-        """What the work returns, unless there is a reason not to wait for it any longer."""
+    async def result_of(
+        self, work: Awaitable[Any], receive: Receive, take_back: Callable[[Any], Awaitable[None]] = _keep
+    ) -> Any:
+        """What the work returns, unless there is a reason not to wait for it any longer.
+
+        When the work was done in the moment in which the client went away, its result is given to `take_back`.
+        """
         task = asyncio.ensure_future(work)
         gone = asyncio.ensure_future(_until_gone(receive))
         self._tasks.add(task)
@@ -40,7 +49,7 @@ class Waiting:
             if self._stopping:
                 raise self._reason()
             await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
-            if task.done() and not task.cancelled():
+            if task.done() and not task.cancelled() and not gone.done():
                 return task.result()
             raise self._reason()
         finally:
@@ -49,6 +58,8 @@ class Waiting:
             task.cancel()
             # A handler may have something to put back on its way out.
             await asyncio.wait({task, gone})
+            if not gone.cancelled() and not task.cancelled() and task.exception() is None:
+                await take_back(task.result())
 
     def _reason(self) -> Exception:
         if not self._stopping:

@@ -82,4 +82,5 @@ def _fetched_part(part: FetchFrom, answer: Fetched) -> messages.FetchedPart:
         answer.start_offset,
         answer.size,
         messages.ErrorReply(refusal.code, refusal.message, refusal.hint) if refusal is not None else None,
+        answer.skip,
     )

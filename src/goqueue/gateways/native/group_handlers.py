@@ -3,12 +3,17 @@
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
+import msgspec
+
+from goqueue.core.delivery.group_policies import GroupPolicy
 from goqueue.core.groups.assignment.assignors import Assignor
 from goqueue.core.groups.decisions.committing import OffsetAndMetadata
 from goqueue.core.groups.state.members import Protocol
 from goqueue.core.groups.views import Assignment
 from goqueue.engine import groups
 from goqueue.engine.broker import Broker
+from goqueue.engine.queue.policies import set_policy
+from goqueue.engine.queue.positions import committed_offsets
 from goqueue.errors import InvalidRequest
 from goqueue.model.log import LogId
 from goqueue.wire.native import messages
@@ -66,10 +71,10 @@ def group_routes(broker: Broker) -> list[Route]:
         return messages.Done(), []
 
     async def committed(request: messages.FetchOffsets) -> Answer:
-        group = broker.groups.group_or_new(request.group)
+        kept = broker.groups.group_or_new(request.group).offsets
         found = [
-            messages.PartitionOffset(log.topic, log.partition, kept.offset, kept.metadata)
-            for log, kept in sorted(group.offsets.items())
+            messages.PartitionOffset(log.topic, log.partition, offset, kept[log].metadata if log in kept else "")
+            for log, offset in sorted(committed_offsets(broker, request.group).items())
             if request.topics is None or log.topic in request.topics
         ]
         return messages.OffsetsReply(tuple(found)), []
@@ -104,7 +109,15 @@ def group_routes(broker: Broker) -> list[Route]:
         await groups.pause_group(broker, request.group, paused=request.paused)
         return messages.Done(), []
 
+    async def policy(request: messages.GroupPolicyQuestion) -> Answer:
+        if request.settings is None:
+            found = broker.policies.of(broker.groups.group(request.group).name)
+        else:
+            found = await set_policy(broker, request.group, _policy(request.settings))
+        return messages.GroupPolicyReply(**msgspec.structs.asdict(found)), []
+
     return [
+        (Opcode.GROUP_POLICY, messages.GroupPolicyQuestion, policy),
         (Opcode.JOIN_GROUP, messages.JoinGroup, join),
         (Opcode.HEARTBEAT, messages.Heartbeat, heartbeat),
         (Opcode.LEAVE_GROUP, messages.LeaveGroup, leave),
@@ -116,6 +129,14 @@ def group_routes(broker: Broker) -> list[Route]:
         (Opcode.DELETE_GROUP, messages.DeleteGroup, delete),
         (Opcode.PAUSE_GROUP, messages.PauseGroup, pause),
     ]
+
+
+def _policy(settings: dict[str, Any]) -> GroupPolicy:
+    try:
+        return msgspec.convert(settings, GroupPolicy)
+    except msgspec.ValidationError as error:
+        known = ", ".join(GroupPolicy.__struct_fields__)
+        raise InvalidRequest(f"settings are wrong: {error}", hint=f"there are {known}") from None
 
 
 def _partitions(logs: Iterable[LogId]) -> tuple[messages.TopicPartition, ...]:
@@ -163,6 +184,7 @@ def _description(broker: Broker, name: str) -> messages.GroupDescription:
             )
             for one in groups.lag_of(broker, view, group)
         ),
+        view.pause_reason,
     )
 
 

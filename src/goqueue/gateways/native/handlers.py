@@ -19,8 +19,12 @@ from goqueue.engine.producers import init_producer
 from goqueue.engine.publish import PublishBatch, Published, publish
 from goqueue.errors import GoQueueError, InternalError, InvalidRequest
 from goqueue.gateways.native.connection import Buffer, Connection
+from goqueue.gateways.native.delay_handlers import delay_routes
 from goqueue.gateways.native.fetching import FETCH_BYTES, Fetching
 from goqueue.gateways.native.group_handlers import Route, group_routes
+from goqueue.gateways.native.letter_handlers import letter_routes
+from goqueue.gateways.native.queue_handlers import QueueHandlers
+from goqueue.gateways.native.schedule_handlers import schedule_routes
 from goqueue.model.topic import Durability, TopicConfig, TopicName, WantedConfig, topic_name
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import PROTOCOL_VERSION, Frame, FrameFlag, Opcode
@@ -48,6 +52,7 @@ class Handlers:
         self._broker = broker
         self._report_bug = report_bug
         self._fetching = Fetching(broker)
+        self._queue = QueueHandlers(broker)
         routes: list[Route] = [
             (Opcode.METADATA, messages.Metadata, self._metadata),
             (Opcode.CREATE_TOPIC, messages.CreateTopic, self._create_topic),
@@ -57,6 +62,10 @@ class Handlers:
             (Opcode.FETCH, messages.Fetch, self._fetching),
             (Opcode.LIST_OFFSETS, messages.ListOffsets, self._list_offsets),
             *group_routes(broker),
+            *delay_routes(broker),
+            *self._queue.routes(),
+            *schedule_routes(broker),
+            *letter_routes(broker),
         ]
         self._routes: dict[int, _Route] = {
             opcode: _Route(msgspec.msgpack.Decoder(kind).decode, handle) for opcode, kind, handle in routes
@@ -78,6 +87,7 @@ class Handlers:
 
     def end_waits(self) -> None:
         self._fetching.end_waits()
+        self._queue.end_waits()
         self._broker.group_news.end_waits()
 
     # The connection itself.
@@ -99,7 +109,7 @@ class Handlers:
         if route is None:
             raise InvalidRequest(f"there is no request with opcode {frame.opcode}")
         request = route.decode(frame.head)
-        if isinstance(request, messages.Fetch):
+        if isinstance(request, messages.Fetch | messages.Take):
             connection.weigh(frame.correlation, min(max(request.max_bytes, 0), FETCH_BYTES))
         task = asyncio.ensure_future(self._answer(connection, (frame.opcode, frame.correlation), route, request))
         connection.tasks.add(task)
@@ -137,7 +147,9 @@ class Handlers:
         durability = Durability(head.durability) if head.durability is not None else None
         records = bytearray(frame.tail)
         topic = TopicName(head.topic)
-        request = PublishBatch(topic, head.partition, records, durability, producer, head.ids, head.partitions)
+        request = PublishBatch(
+            topic, head.partition, records, durability, producer, head.ids, head.partitions, head.deliver_at
+        )
         publish(self._broker, request, reply)
 
     async def _init_producer(self, request: messages.InitProducer) -> Answer:

@@ -13,9 +13,15 @@ from goqueue.model.topic import Topic, WantedConfig
 __all__ = [
     "AlterTopic",
     "Assigned",
+    "ChangeDelay",
     "CommitOffsets",
     "CreateTopic",
+    "DelayStats",
+    "DelayStatsReply",
+    "DelayedList",
+    "DelayedRecord",
     "DeleteGroup",
+    "DeleteSchedule",
     "DeleteTopic",
     "DescribeGroup",
     "Done",
@@ -28,15 +34,20 @@ __all__ = [
     "GroupDescription",
     "GroupList",
     "GroupMember",
+    "GroupPolicyQuestion",
+    "GroupPolicyReply",
     "GroupSummary",
     "Heartbeat",
     "Hello",
     "InitProducer",
     "JoinGroup",
     "Joined",
+    "LeasedRecords",
     "LeaveGroup",
+    "ListDelayed",
     "ListGroups",
     "ListOffsets",
+    "ListSchedules",
     "MemberDescription",
     "Metadata",
     "MetadataReply",
@@ -49,8 +60,20 @@ __all__ = [
     "PauseGroup",
     "Publish",
     "Published",
+    "PutSchedule",
+    "Redelivery",
     "ResetOffsets",
     "ResetReply",
+    "Schedule",
+    "ScheduleFiring",
+    "ScheduleReply",
+    "Settle",
+    "SettleReply",
+    "SettledPart",
+    "Take",
+    "TakeReply",
+    "TakenPart",
+    "TopicDelays",
     "TopicPartition",
     "TopicReply",
     "Welcome",
@@ -138,6 +161,7 @@ class Publish(msgspec.Struct, frozen=True, array_like=True):
     With a producer id the batch is written once however often it is sent; `sequence` counts the producer's records
     in this partition. `ids` names records (one for each) that must be unique in the topic for a while. Where keys have
     decided on the partition, `partitions` says among how many: they belong elsewhere when the topic has another number.
+    `deliver_at` has an instant in nanoseconds for each record, which is hidden until then; 0 means at once.
     """
 
     topic: str
@@ -148,6 +172,7 @@ class Publish(msgspec.Struct, frozen=True, array_like=True):
     sequence: int = 0
     ids: tuple[str | None, ...] | None = None
     partitions: int | None = None
+    deliver_at: tuple[int, ...] | None = None
 
 
 class Original(msgspec.Struct, frozen=True, array_like=True):
@@ -199,7 +224,10 @@ class Fetch(msgspec.Struct, frozen=True, array_like=True):
 
 
 class FetchedPart(msgspec.Struct, frozen=True, array_like=True):
-    """`length` bytes of the tail. Records below the asked offset never come; `next_offset` is where to go on."""
+    """`length` bytes of the tail. Records below the asked offset never come; `next_offset` is where to go on.
+
+    Records in `skip` are hidden: the client passes over them. They are runs, the first offset of each and how many.
+    """
 
     topic: str
     partition: int
@@ -209,6 +237,7 @@ class FetchedPart(msgspec.Struct, frozen=True, array_like=True):
     start_offset: int
     length: int
     error: ErrorReply | None = None
+    skip: tuple[tuple[int, int], ...] = ()
 
 
 class Fetched(msgspec.Struct, frozen=True, array_like=True):
@@ -382,6 +411,8 @@ class GroupDescription(msgspec.Struct, frozen=True, array_like=True):
     paused: bool
     members: tuple[MemberDescription, ...]
     partitions: tuple[PartitionLag, ...]
+    pause_reason: str = ""
+    """Why the broker paused it; empty when somebody asked for it."""
 
 
 class DeleteGroup(msgspec.Struct, frozen=True, array_like=True):
@@ -391,3 +422,219 @@ class DeleteGroup(msgspec.Struct, frozen=True, array_like=True):
 class PauseGroup(msgspec.Struct, frozen=True, array_like=True):
     group: str
     paused: bool
+
+
+class Take(msgspec.Struct, frozen=True, array_like=True):
+    """Records from the queue, leased to the consumer: to a member, which says its generation, or to a worker."""
+
+    group: str
+    consumer: str
+    topics: tuple[str, ...] = ()
+    limit: int = 100
+    max_bytes: int = 4 * 1024 * 1024
+    wait_ms: int = 0
+    visibility_ms: int | None = None
+    generation: int | None = None
+    key_order: bool = False
+    start: Literal["earliest", "latest"] = "earliest"
+
+
+class Redelivery(msgspec.Struct, frozen=True, array_like=True):
+    """A record that was delivered before, this time included."""
+
+    offset: int
+    deliveries: int
+    failures: int
+
+
+class TakenPart(msgspec.Struct, frozen=True, array_like=True):
+    """Records of one partition; their bytes are the next `length` of the tail."""
+
+    topic: str
+    partition: int
+    grant: int
+    token: str
+    deadline_ns: int
+    length: int
+    redelivered: tuple[Redelivery, ...] = ()
+
+
+class TakeReply(msgspec.Struct, frozen=True, array_like=True):
+    parts: tuple[TakenPart, ...]
+
+
+class LeasedRecords(msgspec.Struct, frozen=True, array_like=True):
+    """Records of one grant, as runs of offsets: the first of each and how many."""
+
+    topic: str
+    partition: int
+    grant: int
+    token: str
+    runs: tuple[tuple[int, int], ...]
+
+
+class Settle(msgspec.Struct, frozen=True, array_like=True):
+    """What becomes of leased records; `delay_ms` is the pause of a nack or the new length of an extension."""
+
+    group: str
+    action: Literal["ack", "nack", "reject", "extend", "release"]
+    leases: tuple[LeasedRecords, ...]
+    reason: str = ""
+    delay_ms: int | None = None
+
+
+class SettledPart(msgspec.Struct, frozen=True, array_like=True):
+    """Of one lease: why nothing happened, or what did."""
+
+    error: ErrorReply | None
+    committed_offset: int = 0
+    in_flight: int = 0
+    dead: int = 0
+    """So many went to the dead letters."""
+    deadline_ns: int = 0
+
+
+class SettleReply(msgspec.Struct, frozen=True, array_like=True):
+    """One for each lease."""
+
+    parts: tuple[SettledPart, ...]
+
+
+# Delays.
+
+
+class ListDelayed(msgspec.Struct, frozen=True, array_like=True):
+    """Pending records of a topic, the next one to be due first.
+
+    With a partition and an offset it is that one record, whatever became of it; the tail of the answer has the record.
+    """
+
+    topic: str
+    skip: int = 0
+    limit: int = 100
+    partition: int | None = None
+    offset: int | None = None
+
+
+class DelayedRecord(msgspec.Struct, frozen=True, array_like=True):
+    """The instant is known as long as the record is pending."""
+
+    topic: str
+    partition: int
+    offset: int
+    state: str
+    deliver_at_ns: int | None = None
+
+
+class DelayedList(msgspec.Struct, frozen=True, array_like=True):
+    """Some of `pending` records."""
+
+    records: tuple[DelayedRecord, ...]
+    pending: int
+
+
+class ChangeDelay(msgspec.Struct, frozen=True, array_like=True):
+    """Another instant for a pending record; without one it is never delivered. Answered with a DelayedRecord."""
+
+    topic: str
+    partition: int
+    offset: int
+    deliver_at_ns: int | None = None
+
+
+class DelayStats(msgspec.Struct, frozen=True, array_like=True):
+    """About all topics in which something is or was delayed."""
+
+
+class TopicDelays(msgspec.Struct, frozen=True, array_like=True):
+    """How many records are in each state, of those that are in the log."""
+
+    topic: str
+    pending: int
+    delivered: int
+    cancelled: int
+    expired: int
+    next_due_ns: int | None = None
+
+
+class DelayStatsReply(msgspec.Struct, frozen=True, array_like=True):
+    topics: tuple[TopicDelays, ...]
+
+
+class ListSchedules(msgspec.Struct, frozen=True, array_like=True):
+    """All of them, or one."""
+
+    schedule: str | None = None
+
+
+class PutSchedule(msgspec.Struct, frozen=True, array_like=True):
+    """Make a schedule, or change the named settings of one that is there."""
+
+    settings: dict[str, Any]
+    is_new: bool
+
+
+class DeleteSchedule(msgspec.Struct, frozen=True, array_like=True):
+    schedule: str
+
+
+class ScheduleFiring(msgspec.Struct, frozen=True):
+    """What became of an occurrence, or of `count` of them."""
+
+    occurrence_ns: int
+    at_ns: int
+    outcome: str
+    count: int = 1
+    partition: int | None = None
+    offset: int | None = None
+    reason: str = ""
+
+
+class Schedule(msgspec.Struct, frozen=True, kw_only=True):
+    """A schedule with what it publishes, when, and its last firings, the newest first."""
+
+    id: str
+    status: str
+    topic: str
+    value: bytes = b""
+    key: bytes | None = None
+    headers: tuple[tuple[str, bytes], ...] = ()
+    priority: int = 2
+    cron: str | None = None
+    every_s: int | None = None
+    zone: str = "UTC"
+    start: int | None = None
+    end: int | None = None
+    misfire: str = "once"
+    misfire_after_ms: int = 0
+    catch_up_most: int = 0
+    dst_gap: str = "shift"
+    dst_overlap: str = "first"
+    jitter_ms: int = 0
+    max_firings: int | None = None
+    paused: bool = False
+    description: str = ""
+    next_due_ns: int | None = None
+    fired: int = 0
+    history: tuple[ScheduleFiring, ...] = ()
+
+
+class ScheduleReply(msgspec.Struct, frozen=True, array_like=True):
+    schedules: tuple[Schedule, ...]
+
+
+class GroupPolicyQuestion(msgspec.Struct, frozen=True, array_like=True):
+    """With settings they are changed, those that are not named go back to what the topic says; without, only shown."""
+
+    group: str
+    settings: dict[str, Any] | None = None
+
+
+class GroupPolicyReply(msgspec.Struct, frozen=True, array_like=True):
+    """What the group has of its own; None leaves it to the topic."""
+
+    visibility_timeout_ms: int | None = None
+    max_attempts: int | None = None
+    retry_backoff_ms: int | None = None
+    retry_backoff_max_ms: int | None = None
+    retry_jitter: float | None = None

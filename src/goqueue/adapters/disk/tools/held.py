@@ -40,3 +40,6 @@ class HeldFileSystem:
 
     def lock(self, path: str) -> File | None:
         return MissingFile()
+
+    def breathe(self) -> None:
+        self._files.breathe()

@@ -40,6 +40,7 @@ class Ledger:
         self.reconciliation = Reconciliation()
         self.offsets: dict[LogId, CommittedOffset] = {}
         self.is_paused = False
+        self.pause_reason = ""
 
     @property
     def protocol(self) -> Protocol | None:
@@ -73,9 +74,9 @@ class Ledger:
                 for partition in each_partition(event.partitions):
                     self.offsets.pop(partition, None)
             case GroupPaused():
-                self.is_paused = True
+                self.is_paused, self.pause_reason = True, event.reason
             case GroupResumed():
-                self.is_paused = False
+                self.is_paused, self.pause_reason = False, ""
             case GroupDeleted():
                 self.lifecycle.die()
 
@@ -106,6 +107,7 @@ class Ledger:
             members=tuple(self._member_snapshot(member) for member in self.roster),
             offsets=tuple(KeptOffset(*partition, committed) for partition, committed in sorted(self.offsets.items())),
             is_paused=self.is_paused,
+            pause_reason=self.pause_reason,
         )
 
     def _member_snapshot(self, member: Member) -> MemberSnapshot:
@@ -133,7 +135,7 @@ class Ledger:
         self.topics = dict(snapshot.topics)
         self.reconciliation = _reconciliation(snapshot.members)
         self.offsets = {LogId(kept.topic, kept.partition): kept.committed for kept in snapshot.offsets}
-        self.is_paused = snapshot.is_paused
+        self.is_paused, self.pause_reason = snapshot.is_paused, snapshot.pause_reason
 
 
 def _reconciliation(members: Iterable[MemberSnapshot]) -> Reconciliation:

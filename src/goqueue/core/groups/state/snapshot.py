@@ -54,3 +54,4 @@ class GroupSnapshot(msgspec.Struct, frozen=True):
     members: tuple[MemberSnapshot, ...]
     offsets: tuple[KeptOffset, ...]
     is_paused: bool
+    pause_reason: str = ""

@@ -4,8 +4,19 @@ from collections.abc import Callable
 
 from goqueue.engine.maintenance import Maintenance
 from goqueue.engine.placement import Placement
-from goqueue.engine.poll import Positions
-from goqueue.gateways.http.api import admin, groups, meta, publishing, reading, topics
+from goqueue.gateways.http.api import (
+    acknowledging,
+    admin,
+    dead_letters,
+    delaying,
+    groups,
+    meta,
+    priorities,
+    publishing,
+    reading,
+    schedules,
+    topics,
+)
 from goqueue.gateways.http.document.openapi import Document
 from goqueue.gateways.http.endpoint import Endpoint
 
@@ -17,8 +28,13 @@ def every_endpoint(maintenance: Maintenance, exposition: Callable[[], bytes]) ->
     endpoints: tuple[Endpoint, ...] = (
         *publishing.endpoints(Placement()),
         *reading.ENDPOINTS,
-        *groups.endpoints(Positions()),
+        *acknowledging.ENDPOINTS,
+        *groups.ENDPOINTS,
         *topics.ENDPOINTS,
+        *delaying.ENDPOINTS,
+        *schedules.ENDPOINTS,
+        *priorities.ENDPOINTS,
+        *dead_letters.ENDPOINTS,
         *admin.endpoints(maintenance),
         *meta.endpoints(exposition, Document(lambda: endpoints)),
     )

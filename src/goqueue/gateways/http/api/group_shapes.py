@@ -135,22 +135,38 @@ class Done(msgspec.Struct, frozen=True):
 
 
 class PollQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """`limit` is the total; `from` is where partitions without a committed offset begin."""
+    """As a member, with the generation it was told last; or, without a member id, as a worker that takes from `topics`.
 
-    member_id: MemberText
-    generation: Generation
+    `limit` is the total; `from` is where partitions without a committed offset begin. `visibility` is how long the
+    records are this consumer's, the topic's own without it. `order=key` keeps the order of records with one key.
+    """
+
+    member_id: MemberText | UnsetType = UNSET
+    generation: Generation | UnsetType = UNSET
+    topics: Annotated[str, Meta(max_length=7000, description="names with commas between them")] = ""
+    consumer: Annotated[str, Meta(min_length=1, max_length=200, description="who works, for the limit in flight")] = (
+        "anonymous"
+    )
     timeout: Duration = 30_000
     limit: Annotated[int, Meta(ge=1, le=MOST_RECORDS)] = 100
+    visibility: Duration | UnsetType = UNSET
+    order: Literal["none", "key"] = "none"
     from_: Literal["earliest", "latest"] = msgspec.field(name="from", default="earliest")
     format: Form | UnsetType = UNSET
 
 
 class PolledMessage(MessageOut, frozen=True, kw_only=True):
+    """`failure_count` of its deliveries did not succeed."""
+
     topic: str
+    delivery_count: int
+    failure_count: int
+    receipt_handle: str
+    visible_until: str
 
 
 class Polled(msgspec.Struct, frozen=True):
-    """`next_offset` is what to commit when these are done, by topic and partition."""
+    """Acknowledge each by its receipt; or commit `next_offset`, by topic and partition, when all so far are done."""
 
     messages: list[PolledMessage]
     next_offset: dict[str, dict[str, int]]
@@ -228,6 +244,8 @@ class GroupOut(msgspec.Struct, frozen=True):
     assignor: str | None
     generation: int
     paused: bool
+    pause_reason: str | None
+    """Why the broker paused it; null when it is not paused, or somebody asked for it."""
     leader_id: str | None
     members: list[MemberOut]
     lag: int

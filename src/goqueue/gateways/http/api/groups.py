@@ -1,16 +1,28 @@
 """Consumer groups: join, say alive, poll, commit, leave; and what operators ask."""
 
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
 import msgspec
 from msgspec import UNSET
 
+from goqueue import codec
+from goqueue.core.delivery.delivery import Attempts
+from goqueue.core.delivery.group_policies import GroupPolicy
 from goqueue.core.groups.decisions.committing import OffsetAndMetadata
 from goqueue.core.groups.views import Assignment, GroupView
 from goqueue.engine import groups
 from goqueue.engine.broker import Broker
 from goqueue.engine.browse import as_given
 from goqueue.engine.fetch import LONGEST_WAIT_MS
-from goqueue.engine.poll import Poll, Positions, poll
-from goqueue.errors import InvalidRequest
+from goqueue.engine.poll import Poll, poll, reach
+from goqueue.engine.queue import settle
+from goqueue.engine.queue.policies import set_policy
+from goqueue.engine.queue.positions import committed_offsets
+from goqueue.engine.queue.receipts import Receipt
+from goqueue.engine.queue.take import Taken
+from goqueue.errors import GoQueueError, InvalidRequest
 from goqueue.gateways.http.api.group_shapes import (
     CooperativeJoinBody,
     Done,
@@ -40,13 +52,15 @@ from goqueue.gateways.http.api.group_shapes import (
     Told,
 )
 from goqueue.gateways.http.api.reading import message_of
-from goqueue.gateways.http.endpoint import Endpoint, Handler, Nothing
-from goqueue.gateways.http.forms.times import duration_ms, instant_ns
+from goqueue.gateways.http.endpoint import Endpoint, Handler, Nothing, keep
+from goqueue.gateways.http.forms.times import duration_ms, instant_ns, instant_text
+from goqueue.gateways.http.forms.values import Form
 from goqueue.model.log import LogId
 
-__all__ = ["endpoints"]
+__all__ = ["ENDPOINTS"]
 
 TAG = "Groups"
+FIRST_ATTEMPT = Attempts(1, 0)
 
 
 # What members ask.
@@ -125,8 +139,8 @@ async def commit(broker: Broker, params: GroupParams, _: Nothing, body: OffsetsB
 async def committed(broker: Broker, params: GroupParams, _: Nothing, __: None) -> Offsets:
     found: dict[str, dict[str, int]] = {}
     if groups.group_name(params.group) in broker.groups:
-        for log, kept in sorted(broker.groups.group(params.group).offsets.items()):
-            found.setdefault(log.topic, {})[str(log.partition)] = kept.offset
+        for log, offset in sorted(committed_offsets(broker, params.group).items()):
+            found.setdefault(log.topic, {})[str(log.partition)] = offset
     return Offsets(params.group, found)
 
 
@@ -166,6 +180,7 @@ async def describe(broker: Broker, params: GroupParams, _: Nothing, __: None) ->
         view.assignor.value if view.assignor else None,
         view.generation,
         view.is_paused,
+        view.pause_reason or None,
         view.leader_id,
         [
             MemberOut(
@@ -189,6 +204,14 @@ async def describe(broker: Broker, params: GroupParams, _: Nothing, __: None) ->
 async def delete(broker: Broker, params: GroupParams, _: Nothing, __: None) -> Done:
     await groups.delete_group(broker, params.group)
     return Done()
+
+
+async def policy_of(broker: Broker, params: GroupParams, _: Nothing, __: None) -> GroupPolicy:
+    return broker.policies.of(broker.groups.group(params.group).name)
+
+
+async def put_policy(broker: Broker, params: GroupParams, _: Nothing, body: GroupPolicy) -> GroupPolicy:
+    return await set_policy(broker, params.group, body)
 
 
 async def pause(broker: Broker, params: GroupParams, _: Nothing, __: None) -> Done:
@@ -247,92 +270,138 @@ def _partition_number(text: str) -> int:
     return int(text)
 
 
-def endpoints(positions: Positions) -> tuple[Endpoint, ...]:
-    async def poll_group(broker: Broker, params: GroupParams, query: PollQuery, _: None) -> Polled:
-        wait_ms = duration_ms(query.timeout, "timeout")
-        if wait_ms > LONGEST_WAIT_MS:
-            raise InvalidRequest(f"a timeout of {wait_ms} ms", hint=f"wait at most {LONGEST_WAIT_MS // 1000}s")
-        wanted = Poll(params.group, query.member_id, query.generation, query.limit, wait_ms, query.from_)
-        taken = await poll(broker, positions, wanted)
-        positions.forget_gone(broker)
-        form = None if query.format is UNSET else query.format
-        after: dict[str, dict[str, int]] = {}
-        shown = []
-        for log, record in taken:
-            after.setdefault(log.topic, {})[str(log.partition)] = record.offset + 1
-            message = message_of(as_given(log.partition, record), form)
-            shown.append(PolledMessage(topic=log.topic, **msgspec.structs.asdict(message)))
-        return Polled(shown, after)
+async def poll_group(broker: Broker, params: GroupParams, query: PollQuery, _: None) -> Polled:
+    wait_ms = duration_ms(query.timeout, "timeout")
+    if wait_ms > LONGEST_WAIT_MS:
+        raise InvalidRequest(f"a timeout of {wait_ms} ms", hint=f"wait at most {LONGEST_WAIT_MS // 1000}s")
+    if (query.member_id is UNSET) != (query.generation is UNSET):
+        raise InvalidRequest("a member says both member_id and generation", hint="leave out both to be a worker")
+    consumer = query.consumer if query.member_id is UNSET else query.member_id
+    wanted = Poll(
+        params.group,
+        consumer,
+        None if query.generation is UNSET else query.generation,
+        [name for name in query.topics.split(",") if name],
+        query.limit,
+        wait_ms=wait_ms,
+        visibility_ms=None if query.visibility is UNSET else duration_ms(query.visibility, "visibility"),
+        in_key_order=query.order == "key",
+        start=query.from_,
+    )
+    taken = await poll(broker, wanted)
+    form = None if query.format is UNSET else query.format
+    after: dict[str, dict[str, int]] = {}
+    for log, offset in reach(broker, params.group, consumer, [part.log for part in taken]).items():
+        after.setdefault(log.topic, {})[str(log.partition)] = offset
+    messages = [message for part in taken for message in _polled(params.group, part, form)]
+    if query.order != "key":
+        # They come in the order of the log; within what was taken, the most urgent are first.
+        messages.sort(key=lambda message: message.priority)
+    return Polled(messages, after)
 
-    def one(
-        method: str,
-        path: str,
-        summary: str,
-        handler: Handler,
-        response: type,
-        *,
-        query: type = Nothing,
-        body: type | None = None,
-        waits: bool = False,
-    ) -> Endpoint:
-        takes_group = "{group}" in path
-        return Endpoint(
-            method=method,
-            path=path,
-            tag=TAG,
-            summary=summary,
-            handler=handler,
-            params=GroupParams if takes_group else Nothing,
-            query=query,
-            body=body,
-            response=response,
-            errors=(404, 409) if takes_group else (),
-            waits=waits,
+
+async def take_back(broker: Broker, answer: Polled) -> None:
+    """The client went away before it had the answer: its records are for others."""
+    leases: dict[tuple[str, LogId, int, str], list[int]] = {}
+    for message in answer.messages:
+        receipt = Receipt.parse(message.receipt_handle)
+        leases.setdefault((receipt.group, receipt.log, receipt.grant, receipt.token), []).append(receipt.offset)
+    for key, offsets in leases.items():
+        # What cannot be given back comes back when its time is up.
+        with suppress(GoQueueError):
+            await settle.give_back(broker, settle.Lease(*key, offsets))
+
+
+def _polled(group: str, part: Taken, form: Form | None) -> Iterator[PolledMessage]:
+    until = instant_text(part.deadline)
+    for record in codec.decode(part.records):
+        attempts = part.attempts.get(record.offset, FIRST_ATTEMPT)
+        receipt = Receipt(part.log, record.offset, attempts.deliveries, group, part.grant, part.token)
+        yield PolledMessage(
+            topic=part.log.topic,
+            delivery_count=attempts.deliveries,
+            failure_count=attempts.failures,
+            receipt_handle=str(receipt),
+            visible_until=until,
+            **msgspec.structs.asdict(message_of(as_given(part.log.partition, record), form)),
         )
 
-    at = "/groups/{group}"
-    return (
-        one(
-            "GET",
-            f"{at}/poll",
-            "Records for a member, waiting for some",
-            poll_group,
-            Polled,
-            query=PollQuery,
-            waits=True,
-        ),
-        one("POST", f"{at}/join", "Become a member of a group", join, Joined, body=JoinBody),
-        one("POST", f"{at}/heartbeat", "Say that a member is alive", heartbeat, Told, body=HeartbeatBody, waits=True),
-        one("POST", f"{at}/leave", "Leave a group", leave, Done, body=MemberBody),
-        one(
-            "POST",
-            f"{at}/join/cooperative",
-            "Become a member of a cooperative group",
-            join_cooperative,
-            Joined,
-            body=CooperativeJoinBody,
-        ),
-        one(
-            "POST",
-            f"{at}/heartbeat/cooperative",
-            "Say that a member is alive",
-            heartbeat,
-            Told,
-            body=HeartbeatBody,
-            waits=True,
-        ),
-        one("POST", f"{at}/leave/cooperative", "Leave a group", leave, Done, body=MemberBody),
-        one("POST", f"{at}/revoke", "Confirm that partitions are given up", revoke, Told, body=RevokeBody),
-        one("GET", f"{at}/assignment", "What a member is to read", assignment_of, Told, query=MemberQuery),
-        one("GET", f"{at}/offsets", "Where a group goes on reading", committed, Offsets),
-        one("POST", f"{at}/offsets", "Commit offsets", commit, Offsets, body=OffsetsBody),
-        one("POST", f"{at}/offsets/reset", "Set where a group goes on", reset, ResetDone, body=ResetBody),
-        one("POST", f"{at}/pause", "Deliver nothing to the group for now", pause, Done),
-        one("POST", f"{at}/resume", "Deliver to the group again", resume, Done),
-        one("GET", f"{at}/rebalance/stats", "How often and why a group was rebalanced", rebalance, RebalanceOut),
-        one("GET", f"{at}/cooperative", "A group with members, partitions and lag", describe, GroupOut),
-        one("GET", at, "A group with members, partitions and lag", describe, GroupOut),
-        one("DELETE", at, "Forget a group that has no members", delete, Done),
-        one("GET", "/groups", "All groups", listing, GroupList),
-        one("GET", "/rebalance/stats", "Rebalances of all groups", rebalances, RebalanceList),
+
+def _one(
+    method: str,
+    path: str,
+    summary: str,
+    handler: Handler,
+    response: type,
+    *,
+    query: type = Nothing,
+    body: type | None = None,
+    waits: bool = False,
+    take_back: Callable[[Broker, Any], Awaitable[None]] = keep,
+) -> Endpoint:
+    takes_group = "{group}" in path
+    return Endpoint(
+        method=method,
+        path=path,
+        tag=TAG,
+        summary=summary,
+        handler=handler,
+        params=GroupParams if takes_group else Nothing,
+        query=query,
+        body=body,
+        response=response,
+        errors=(404, 409) if takes_group else (),
+        waits=waits,
+        take_back=take_back,
     )
+
+
+_AT = "/groups/{group}"
+ENDPOINTS = (
+    _one(
+        "GET",
+        f"{_AT}/poll",
+        "Records for a member, waiting for some",
+        poll_group,
+        Polled,
+        query=PollQuery,
+        waits=True,
+        take_back=take_back,
+    ),
+    _one("POST", f"{_AT}/join", "Become a member of a group", join, Joined, body=JoinBody),
+    _one("POST", f"{_AT}/heartbeat", "Say that a member is alive", heartbeat, Told, body=HeartbeatBody, waits=True),
+    _one("POST", f"{_AT}/leave", "Leave a group", leave, Done, body=MemberBody),
+    _one(
+        "POST",
+        f"{_AT}/join/cooperative",
+        "Become a member of a cooperative group",
+        join_cooperative,
+        Joined,
+        body=CooperativeJoinBody,
+    ),
+    _one(
+        "POST",
+        f"{_AT}/heartbeat/cooperative",
+        "Say that a member is alive",
+        heartbeat,
+        Told,
+        body=HeartbeatBody,
+        waits=True,
+    ),
+    _one("POST", f"{_AT}/leave/cooperative", "Leave a group", leave, Done, body=MemberBody),
+    _one("POST", f"{_AT}/revoke", "Confirm that partitions are given up", revoke, Told, body=RevokeBody),
+    _one("GET", f"{_AT}/assignment", "What a member is to read", assignment_of, Told, query=MemberQuery),
+    _one("GET", f"{_AT}/offsets", "Where a group goes on reading", committed, Offsets),
+    _one("POST", f"{_AT}/offsets", "Commit offsets", commit, Offsets, body=OffsetsBody),
+    _one("POST", f"{_AT}/offsets/reset", "Set where a group goes on", reset, ResetDone, body=ResetBody),
+    _one("GET", f"{_AT}/policy", "What the group wants otherwise than its topics", policy_of, GroupPolicy),
+    _one("PUT", f"{_AT}/policy", "Set leases and retries for the group", put_policy, GroupPolicy, body=GroupPolicy),
+    _one("POST", f"{_AT}/pause", "Deliver nothing to the group for now", pause, Done),
+    _one("POST", f"{_AT}/resume", "Deliver to the group again", resume, Done),
+    _one("GET", f"{_AT}/rebalance/stats", "How often and why a group was rebalanced", rebalance, RebalanceOut),
+    _one("GET", f"{_AT}/cooperative", "A group with members, partitions and lag", describe, GroupOut),
+    _one("GET", _AT, "A group with members, partitions and lag", describe, GroupOut),
+    _one("DELETE", _AT, "Forget a group that has no members", delete, Done),
+    _one("GET", "/groups", "All groups", listing, GroupList),
+    _one("GET", "/rebalance/stats", "Rebalances of all groups", rebalances, RebalanceList),
+)

@@ -4,11 +4,9 @@ from typing import Annotated
 
 import msgspec
 
-from goqueue.model.topic import MOST_PARTITIONS
+from goqueue.model.topic import MOST_PARTITIONS, NAME_PATTERN
 
 __all__ = ["NAME_PATTERN", "PartitionParams", "TopicParams", "TopicText"]
-
-NAME_PATTERN = r"^(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}$"
 
 TopicText = Annotated[
     str, msgspec.Meta(description="name of the topic", extra_json_schema={"pattern": NAME_PATTERN}, examples=["orders"])

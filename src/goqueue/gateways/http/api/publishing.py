@@ -11,8 +11,12 @@ from goqueue.engine.publish_records import Outgoing, Placed, publish_records
 from goqueue.errors import GoQueueError, InvalidRequest
 from goqueue.gateways.http.api.params import TopicParams
 from goqueue.gateways.http.endpoint import Endpoint, Nothing, Reply
+from goqueue.gateways.http.forms.delays import DelayFields, due_of
+from goqueue.gateways.http.forms.expiry import Expires, expiry_from
+from goqueue.gateways.http.forms.times import instant_text
 from goqueue.gateways.http.forms.values import Headers, PriorityName, key_and_value, priority_number
 from goqueue.gateways.http.responses import ErrorBody, error_body, retry_after
+from goqueue.model.expiry import with_expiry
 from goqueue.model.record_id import LONGEST_ID
 from goqueue.model.topic import MOST_PARTITIONS, Durability, TopicName, topic_name
 
@@ -28,20 +32,22 @@ PriorityNumber = Annotated[int, Meta(extra_json_schema={"minimum": 0, "maximum":
 RecordId = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": LONGEST_ID})]
 
 
-class MessageIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class MessageIn(DelayFields, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A record. Key and value are strings, any JSON value, or bytes as {"base64": …}; a null value is a tombstone.
 
     Without a partition the key decides, and without a key records take turns. With acks "none" nobody waits until
     the record is written, and its offset is not known. A second record with the `id` of another one is not written,
-    for as long as the topic remembers ids.
+    for as long as the topic remembers ids. With a `delay`, or a time to `deliverAt` (also `deliver_at`), it is written
+    at once and seen by nobody until then. When it `expires`, after so long or at a time, the queue delivers it no more.
     """
 
     value: msgspec.Raw
     key: msgspec.Raw | UnsetType = UNSET
-    headers: Headers = {}
+    headers: Headers = {}  # noqa: RUF012  # msgspec makes a new one each time
     partition: PartitionNumber | UnsetType = UNSET
     priority: PriorityName | PriorityNumber = "normal"
     id: RecordId | UnsetType = UNSET
+    expires: Expires | UnsetType = UNSET
     acks: Acks | UnsetType = UNSET
     durability: Durability | UnsetType = UNSET
 
@@ -61,7 +67,13 @@ class PublishBody(MessageIn, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     messages: Annotated[list[MessageIn], Meta(min_length=1, max_length=MOST_MESSAGES)] | UnsetType = UNSET
 
 
-class Result(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, rename={"text": "error"}):
+class Result(
+    msgspec.Struct,
+    frozen=True,
+    omit_defaults=True,
+    kw_only=True,
+    rename={"text": "error", "deliver_at": "deliverAt"},
+):
     """Where a record is, or why it is nowhere; the offset is null when nobody waited to learn it.
 
     Of a duplicate it is the place of the original.
@@ -70,6 +82,8 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, rena
     partition: int | UnsetType = UNSET
     offset: int | UnsetType | None = UNSET
     priority: int | UnsetType = UNSET
+    delayed: bool = False
+    deliver_at: str | UnsetType = UNSET
     duplicate: bool = False
     text: str | UnsetType = UNSET
     code: str | UnsetType = UNSET
@@ -120,10 +134,12 @@ def _messages(body: PublishBody) -> list[MessageIn]:
                 "the body has neither value nor messages", hint='send {"value": …} or {"messages": [{"value": …}, …]}'
             )
         return [body]
-    own = ("value", "key", "headers", "partition", "id")
+    own = ("value", "key", "headers", "partition", "id", "expires")
     misplaced = [name for name in own if getattr(body, name) not in (UNSET, {})]
     if body.priority != "normal":
         misplaced.append("priority")
+    if body.has_delay:
+        misplaced.append("a delay")
     if misplaced:
         raise InvalidRequest(f"{' and '.join(misplaced)} beside messages", hint="give it in each message")
     return body.messages
@@ -135,9 +151,10 @@ async def _publish(
     outgoing: list[Outgoing] = []
     outcomes: dict[int, Placed | GoQueueError] = {}
     sent: list[int] = []
+    now = broker.clock.now_ns()
     for number, message in enumerate(messages):
         try:
-            outgoing.append(_outgoing(message, defaults))
+            outgoing.append(_outgoing(message, defaults, now))
             sent.append(number)
         except GoQueueError as refusal:
             outcomes[number] = refusal
@@ -145,10 +162,13 @@ async def _publish(
     return [outcomes[number] for number in range(len(messages))]
 
 
-def _outgoing(message: MessageIn, defaults: PublishBody) -> Outgoing:
+def _outgoing(message: MessageIn, defaults: PublishBody, now_ns: int) -> Outgoing:
     record = key_and_value(None if message.key is UNSET else message.key, message.value, message.headers)
     if message.priority != "normal":
         record = msgspec.structs.replace(record, priority=priority_number(message.priority))
+    expiry = expiry_from(message.expires, now_ns=now_ns)
+    if expiry is not None:
+        record = with_expiry(record, expiry)
     durability = message.durability if message.durability is not UNSET else defaults.durability
     acks = message.acks if message.acks is not UNSET else defaults.acks
     return Outgoing(
@@ -157,6 +177,7 @@ def _outgoing(message: MessageIn, defaults: PublishBody) -> Outgoing:
         None if durability is UNSET else durability,
         acks != "none",
         None if message.id is UNSET else message.id,
+        due_of(message, now_ns=now_ns),
     )
 
 
@@ -178,6 +199,8 @@ def _result(message: MessageIn, outcome: Placed | GoQueueError) -> Result:
             partition=outcome.partition,
             offset=outcome.offset,
             priority=priority_number(message.priority),
+            delayed=bool(outcome.due),
+            deliver_at=instant_text(outcome.due) if outcome.due else UNSET,
             duplicate=outcome.duplicate,
         )
     error = error_body(outcome)

@@ -23,15 +23,24 @@ from goqueue.gateways.http.forms.values import (
 )
 from goqueue.model.topic import MOST_PARTITIONS, topic_name
 
-__all__ = ["ENDPOINTS", "MessageOut", "message_of"]
+__all__ = [
+    "CURSOR_PATTERN",
+    "ENDPOINTS",
+    "Limit",
+    "MessageOut",
+    "OffsetNumber",
+    "cursor_of",
+    "message_of",
+    "place_of",
+]
 
 TAG = "Messages"
 LARGEST = (1 << 63) - 1
 
 Limit = Annotated[int, Meta(ge=1, le=1000)]
 OffsetNumber = Annotated[int, Meta(ge=0, le=LARGEST)]
-_CURSOR_PATTERN = r"^[0-9]{1,19}\.[0-9]{1,5}\.[0-9]{1,19}$"
-_CURSOR = re.compile(_CURSOR_PATTERN, re.ASCII)
+CURSOR_PATTERN = r"^[0-9]{1,19}\.[0-9]{1,5}\.[0-9]{1,19}$"
+_CURSOR = re.compile(CURSOR_PATTERN, re.ASCII)
 
 
 class PageQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,7 +65,7 @@ class BrowseQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     format: Form | UnsetType = UNSET
     cursor: (
         Annotated[
-            str, Meta(description="next_cursor of the page before", extra_json_schema={"pattern": _CURSOR_PATTERN})
+            str, Meta(description="next_cursor of the page before", extra_json_schema={"pattern": CURSOR_PATTERN})
         ]
         | UnsetType
     ) = UNSET
@@ -99,11 +108,10 @@ async def page(broker: Broker, params: PartitionParams, query: PageQuery, _: Non
 
 
 async def browse_topic(broker: Broker, params: TopicParams, query: BrowseQuery, _: None) -> BrowsePage:
-    after = None if query.cursor is UNSET else _place(query.cursor)
+    after = None if query.cursor is UNSET else place_of(query.cursor)
     read = await browse(broker, topic_name(params.topic), _selection(query), query.limit, after)
     form = _form(query)
-    cursor = None if read.last is None else "{}.{}.{}".format(*read.last)
-    return BrowsePage([message_of(found, form) for found in read.found], cursor)
+    return BrowsePage([message_of(found, form) for found in read.found], cursor_of(read.last))
 
 
 def message_of(found: Found, form: Form | None) -> MessageOut:
@@ -142,7 +150,11 @@ def _selection(query: BrowseQuery) -> Selection:
     )
 
 
-def _place(cursor: str) -> Place:
+def cursor_of(place: Place | None) -> str | None:
+    return None if place is None else "{}.{}.{}".format(*place)
+
+
+def place_of(cursor: str) -> Place:
     if not _CURSOR.fullmatch(cursor):
         raise InvalidRequest(f"{cursor[:60]!r} is not a cursor", hint="use the next_cursor of the page before")
     timestamp_ns, partition, offset = map(int, cursor.split("."))

@@ -17,10 +17,20 @@ from goqueue.model.topic import (
     HOUR_MS,
     LONGEST_DEDUP_WINDOW_MS,
     MOST_PARTITIONS,
+    Backoff,
+    BreakerLimit,
     Cleanup,
+    DeadLetterTopic,
     Durability,
+    Expired,
+    Jitter,
+    LaneMode,
+    LaneWeights,
+    MaxAttempts,
+    Starvation,
     Topic,
     TopicConfig,
+    Visibility,
     topic_name,
 )
 
@@ -46,6 +56,17 @@ class TopicChanges(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     delete_retention_ms: Annotated[int, Meta(ge=0, le=LARGEST)] | UnsetType = UNSET
     max_value_bytes: Annotated[int, Meta(ge=1, le=MAX_VALUE)] | UnsetType = UNSET
     dedup_window_ms: Annotated[int, Meta(ge=0, le=LONGEST_DEDUP_WINDOW_MS)] | UnsetType = UNSET
+    visibility_timeout_ms: Visibility | UnsetType = UNSET
+    max_attempts: MaxAttempts | UnsetType = UNSET
+    retry_backoff_ms: Backoff | UnsetType = UNSET
+    retry_backoff_max_ms: Backoff | UnsetType = UNSET
+    retry_jitter: Jitter | UnsetType = UNSET
+    dead_letter_topic: DeadLetterTopic | UnsetType | None = UNSET
+    expired: Expired | UnsetType = UNSET
+    lane_weights: LaneWeights | UnsetType = UNSET
+    lane_mode: LaneMode | UnsetType = UNSET
+    lane_starvation_ms: Starvation | UnsetType = UNSET
+    dead_letter_breaker_per_minute: BreakerLimit | UnsetType | None = UNSET
 
 
 class CreateTopic(TopicChanges, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -68,6 +89,17 @@ class TopicSummary(msgspec.Struct, frozen=True, kw_only=True):
     delete_retention_ms: int
     max_value_bytes: int
     dedup_window_ms: int
+    visibility_timeout_ms: int
+    max_attempts: int
+    retry_backoff_ms: int
+    retry_backoff_max_ms: int
+    retry_jitter: float
+    dead_letter_topic: str | None
+    expired: Expired
+    lane_weights: LaneWeights
+    lane_mode: LaneMode
+    lane_starvation_ms: int
+    dead_letter_breaker_per_minute: int | None
     epoch: int
     size: int
 

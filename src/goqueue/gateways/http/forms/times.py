@@ -8,7 +8,15 @@ import msgspec
 
 from goqueue.errors import InvalidRequest
 
-__all__ = ["Duration", "InstantText", "duration_ms", "instant_ns", "instant_text"]
+__all__ = [
+    "DURATION_PATTERN",
+    "INSTANT_PATTERN",
+    "Duration",
+    "InstantText",
+    "duration_ms",
+    "instant_ns",
+    "instant_text",
+]
 
 NS_PER_S = 1_000_000_000
 NS_PER_MS = 1_000_000

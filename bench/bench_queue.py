@@ -1,0 +1,165 @@
+"""The log as a queue: take, acknowledge, priorities, and what a million leases cost."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import uvloop
+
+from bench.report import Row, row
+from bench.server import BenchServer, running_server
+from goqueue.client import Admin, TopicConfig
+from goqueue.core.delivery.delivery import Delivery, Looked, Returns
+from goqueue.core.delivery.policy import RetryPolicy
+from goqueue.core.priority.lane_index import LaneIndex
+from goqueue.model.ids import InstantNs
+from goqueue.model.priority import NORMAL
+
+WORKERS = 4
+WEIGHTS = (0.50, 0.25, 0.15, 0.07, 0.03)
+LEASES = 1_000_000
+PASSING = 10_000_000
+
+
+def run(*, quick: bool) -> list[Row]:
+    rows = []
+    with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as folder:
+        for measure in (_cycle, _latency, _single, _lanes):
+            with running_server(f"{folder}/data") as server:
+                rows += measure(server, quick=quick)
+            shutil.rmtree(f"{folder}/data")
+    return rows + _held() + _leases()
+
+
+def load(name: str, **arguments: object) -> dict[str, Any]:
+    command = [sys.executable, "-m", "bench.queue_client", name, json.dumps(arguments)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+def _create(server: BenchServer, *topics: str) -> None:
+    async def create() -> None:
+        async with Admin(server.native) as admin:
+            for topic in topics:
+                await admin.create_topic(topic, 3, TopicConfig())
+
+    uvloop.run(create())
+
+
+def _cycle(server: BenchServer, *, quick: bool) -> list[Row]:
+    rounds, count = (1, 50_000) if quick else (5, 300_000)
+    figures = []
+    for number in range(rounds):
+        _create(server, f"cycle{number}")
+        answer = load("cycle", address=server.native, topic=f"cycle{number}", count=count, workers=WORKERS)
+        figures.append(answer["per_s"])
+    note = f"100 B, fsync, {WORKERS} workers that take 100 and acknowledge them together"
+    return [row("publish, take, acknowledge", figures, "records/s", at_least=100e3, note=note)]
+
+
+def _latency(server: BenchServer, *, quick: bool) -> list[Row]:
+    _create(server, "latency")
+    answer = load("latency", address=server.native, topic="latency", rate=5000, seconds=3 if quick else 20)
+    return [
+        row(f"from publish to the worker at 5 K/s, {key}", answer[f"{key}_ms"], "ms", at_most=most)
+        for key, most in (("p50", None), ("p99", 10), ("p999", None))
+    ]
+
+
+def _single(server: BenchServer, *, quick: bool) -> list[Row]:
+    _create(server, "single")
+    load("fill", address=server.native, topic="single", count=100_000)
+    rows = []
+    for workers in (1, 16):
+        answer = load("single_ack", address=server.native, topic="single", seconds=1 if quick else 5, workers=workers)
+        rows.append(row(f"one record acknowledged per request, {workers} workers", answer["per_s"], "records/s"))
+    return rows
+
+
+def _lanes(server: BenchServer, *, quick: bool) -> list[Row]:
+    """The same backlog with one priority and with five."""
+    rounds, count = (1, 100_000) if quick else (3, 1_000_000)
+    plain, mixed, ratios = [], [], []
+    worst, longest = 0.0, 0.0
+    for number in range(rounds):
+        for kind, figures in (("plain", plain), ("mixed", mixed)):
+            topic = f"{kind}{number}"
+            _create(server, topic)
+            load("fill", address=server.native, topic=topic, count=count, priorities=kind == "mixed")
+            answer = load("drain", address=server.native, topic=topic, count=count, workers=WORKERS)
+            figures.append(answer["per_s"])
+            if kind == "mixed":
+                off = max(abs(share - weight) for share, weight in zip(answer["shares"], WEIGHTS, strict=True))
+                worst, longest = max(worst, off), max(longest, answer["longest_wait_s"])
+        ratios.append(1 - mixed[-1] / plain[-1])
+    return [
+        row("drain a backlog, one priority", plain, "records/s", note=f"{count} records"),
+        row("drain a backlog, five priorities", mixed, "records/s"),
+        row("what lanes cost of it", [100 * ratio for ratio in ratios], "%", at_most=20),
+        row("share of a lane, furthest from its weight", 100 * worst, "points", at_most=2),
+        row("longest wait of the background lane", longest, "s", at_most=30),
+    ]
+
+
+def _held() -> list[Row]:
+    """In process: one record is held, and ten million others are taken and done behind it."""
+    delivery = Delivery(LaneIndex())
+    delivery.apply(delivery.open(0, in_key_order=False))
+    before = _resident()
+    now, deadline = InstantNs(1), InstantNs(2)
+    held = delivery.lease(Looked([0], {NORMAL: 1}), "slow", deadline=deadline, now=now)
+    assert held is not None
+    delivery.apply(held)
+    for first in range(1, PASSING, 1000):
+        offsets = list(range(first, first + 1000))
+        event = delivery.lease(Looked(offsets, {NORMAL: first + 1000}), "quick", deadline=deadline, now=now)
+        assert event is not None
+        delivery.apply(event)
+        delivery.apply(delivery.settle({event.grant: offsets}))
+    assert (delivery.floor, delivery.leased_count) == (0, 1)
+    kept = len(msgspec.msgpack.encode(delivery.snapshot()))
+    return [
+        row("one record held while ten million pass: memory", (_resident() - before) / 1e6, "MB"),
+        row("the same in a checkpoint", kept / 1e3, "KB"),
+    ]
+
+
+def _resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _leases() -> list[Row]:
+    """In process: a million records in flight, a hundred to a grant, then all of them overdue at once."""
+    delivery = Delivery(LaneIndex())
+    delivery.apply(delivery.open(0, in_key_order=False))
+    before = _resident()
+    now, deadline = InstantNs(1), InstantNs(2)
+    begun = time.perf_counter()
+    for first in range(0, LEASES, 100):
+        looked = Looked(range(first, first + 100), {NORMAL: first + 100})
+        event = delivery.lease(looked, f"worker{first % 1000}", deadline=deadline, now=now)
+        assert event is not None
+        delivery.apply(event)
+    leased = time.perf_counter() - begun
+    used = _resident() - before
+    begun = time.perf_counter()
+    policy = RetryPolicy()
+    for grant, offsets in delivery.overdue(now=deadline, most=LEASES):
+        retries = delivery.fail(Returns(grant.number, offsets, "late"), policy, pause_ms=0, now=deadline)
+        assert retries.event is not None
+        delivery.apply(retries.event)
+    swept = time.perf_counter() - begun
+    assert (delivery.leased_count, delivery.resting_count) == (0, LEASES)
+    return [
+        row("a million records in flight: memory for each", used / LEASES, "bytes", note="a hundred to a grant"),
+        row("lease a record, in process", leased / LEASES * 1e9, "ns"),
+        row("take back an overdue record, in process", swept / LEASES * 1e9, "ns"),
+    ]

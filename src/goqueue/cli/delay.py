@@ -1,0 +1,124 @@
+"""`goqueue delay`: list, show, cancel and reschedule delayed records."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from goqueue.cli.consent import YesOption, require_consent
+from goqueue.cli.output import Output, OutputOption, print_answer
+from goqueue.cli.remote import DEFAULT_SERVER, ServerOption, TopicArgument, ask
+
+if TYPE_CHECKING:
+    from goqueue.client import Admin
+    from goqueue.wire.native.messages import DelayedRecord
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="List, show, cancel and reschedule delayed records.\n\nExample: goqueue delay list orders",
+    rich_markup_mode=None,
+    add_completion=False,
+)
+
+PartitionArgument = Annotated[int, typer.Argument(metavar="PARTITION", min=0, help="Number of the partition.")]
+OffsetArgument = Annotated[int, typer.Argument(metavar="OFFSET", min=0, help="Offset of the record.")]
+
+
+@app.command("list", short_help="List the delayed records of a topic.")
+def list_delayed(
+    topic: TopicArgument,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many to list.")] = 100,
+    skip: Annotated[int, typer.Option(min=0, max=10_000, help="How many to pass over first.")] = 0,
+    server: ServerOption = DEFAULT_SERVER,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List the delayed records of a topic that are pending, the next one to be due first.
+
+    Example: goqueue delay list orders --limit 10
+    """
+    from goqueue.cli.delay_views import delayed_list, print_delayed
+
+    found = delayed_list(ask(server, lambda admin: admin.list_delayed(topic, skip=skip, limit=limit)))
+    print_answer(found, output, lambda: print_delayed(topic, found))
+
+
+@app.command(short_help="Show a delayed record and what became of it.")
+def show(
+    topic: TopicArgument,
+    partition: PartitionArgument,
+    offset: OffsetArgument,
+    server: ServerOption = DEFAULT_SERVER,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show whether a delayed record is pending, delivered or cancelled, and the record itself.
+
+    Example: goqueue delay show orders 0 17
+    """
+    from goqueue.cli.delay_views import delayed_facts, print_one
+
+    facts = delayed_facts(*ask(server, lambda admin: admin.delayed(topic, partition, offset)))
+    print_answer(facts, output, lambda: print_one(facts))
+
+
+@app.command(short_help="Never deliver a delayed record.")
+def cancel(
+    topic: TopicArgument,
+    partition: PartitionArgument,
+    offset: OffsetArgument,
+    yes: YesOption = False,
+    server: ServerOption = DEFAULT_SERVER,
+) -> None:
+    """Cancel a delayed record: it is never delivered. This cannot be undone.
+
+    Example: goqueue delay cancel orders 0 17 --yes
+    """
+    ask(server, lambda admin: admin.delayed(topic, partition, offset))
+    require_consent(f"Never deliver record {offset} of {topic}/{partition}?", yes=yes)
+    ask(server, lambda admin: admin.cancel_delayed(topic, partition, offset))
+    print(f"cancelled record {offset} of {topic}/{partition}")
+
+
+@app.command(short_help="Deliver a delayed record at another time.")
+def reschedule(
+    topic: TopicArgument,
+    partition: PartitionArgument,
+    offset: OffsetArgument,
+    delay: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="So long from now, such as 5m; 0 for at once.", show_default=False),
+    ] = None,
+    deliver_at: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Then, such as 2026-12-31T23:59:59Z.", show_default=False)
+    ] = None,
+    server: ServerOption = DEFAULT_SERVER,
+) -> None:
+    """Deliver a delayed record at another time. Zero, or a time that has passed, means at once.
+
+    Example: goqueue delay reschedule orders 0 17 --delay 5m
+    """
+    from goqueue.cli.delay_times import parse_delay
+    from goqueue.cli.failures import Refused
+    from goqueue.cli.times import instant_text
+
+    delay_ms, deliver_at_ns = parse_delay(delay, deliver_at)
+    if delay_ms is None and deliver_at_ns is None:
+        raise Refused("no time is given", hint="add --delay 5m or --deliver-at 2026-12-31T23:59:59Z")
+
+    async def change(admin: "Admin") -> "DelayedRecord":
+        return await admin.reschedule_delayed(topic, partition, offset, delay_ms=delay_ms, deliver_at_ns=deliver_at_ns)
+
+    found = ask(server, change)
+    due = "at once" if not found.deliver_at_ns else f"at {instant_text(found.deliver_at_ns)}"
+    print(f"record {offset} of {topic}/{partition} is delivered {due}")
+
+
+@app.command(short_help="Count delayed records by topic.")
+def stats(server: ServerOption = DEFAULT_SERVER, output: OutputOption = Output.TABLE) -> None:
+    """Count the records that are pending, delivered and cancelled, by topic.
+
+    Example: goqueue delay stats
+    """
+    from goqueue.cli.delay_views import print_stats, topic_delays
+
+    lines = topic_delays(ask(server, lambda admin: admin.delay_stats()))
+    print_answer(lines, output, lambda: print_stats(lines))

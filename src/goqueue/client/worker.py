@@ -1,0 +1,280 @@
+"""Work off a queue: take records, each for a while, and say of each what became of it."""
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import Literal, NamedTuple, Self
+
+import msgspec
+
+from goqueue.client.connection import CLOSE_WITHIN_S
+from goqueue.client.link import DEFAULT_BOOTSTRAP, Link
+from goqueue.client.message import Message, RawBatch, open_batch
+from goqueue.client.settings import checked_settings
+from goqueue.errors import ERRORS_BY_CODE, BrokerUnreachable, ClientClosed, GoQueueError, InvalidRequest
+from goqueue.model.log import LogId
+from goqueue.wire.native import messages
+from goqueue.wire.native.frames import Opcode
+
+__all__ = ["Job", "Settlement", "Worker", "WorkerSettings"]
+
+LONGEST_WAIT_MS = 30_000
+UNREACHABLE_FOR_S = 30.0
+"""So long a broker may be away, for a restart say, before a worker gives up."""
+
+Action = Literal["ack", "nack", "reject", "extend", "release"]
+
+
+class WorkerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`visibility_ms` is how long a record is this worker's, the topic's own when None; `prefetch` is for iterating."""
+
+    client_id: str = "goqueue-python"
+    visibility_ms: int | None = None
+    prefetch: int = 100
+    max_bytes: int = 4 * 1024 * 1024
+    key_order: bool = False
+    start: Literal["earliest", "latest"] = "earliest"
+
+    def __post_init__(self) -> None:
+        for name in ("visibility_ms", "prefetch", "max_bytes"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InvalidRequest(f"{name} = {value}", hint=f"{name} is at least 1")
+
+
+class _Grant(NamedTuple):
+    log: LogId
+    number: int
+    token: str
+
+
+class Job(NamedTuple):
+    """A record that is this worker's until `deadline_ns`; `deliveries` counts this one, `failures` does not."""
+
+    message: Message
+    deliveries: int
+    failures: int
+    deadline_ns: int
+    grant: _Grant
+
+    @property
+    def value(self) -> bytes | None:
+        return self.message.value
+
+    @property
+    def key(self) -> bytes | None:
+        return self.message.key
+
+
+class Settlement(NamedTuple):
+    """What a broker says to it: so many went to the dead letters; the lease of the others ends at the deadline."""
+
+    dead: int
+    deadline_ns: int
+
+
+class Worker:
+    """Use as an async context manager.
+
+    async with Worker("orders", group="billing") as worker:
+        async for job in worker:
+            await handle(job.value)
+            await worker.ack(job)
+
+    Any number of workers share the records of a group, without belonging to it. A job that is not acknowledged in time
+    goes to another worker; one that fails too often goes to the dead letters.
+    """
+
+    def __init__(self, *topics: str, group: str, bootstrap: str = DEFAULT_BOOTSTRAP, **settings: object) -> None:
+        if not topics:
+            raise InvalidRequest("nothing to take from", hint="name at least one topic")
+        self._settings = checked_settings(settings, WorkerSettings)
+        self._topics = topics
+        self._group = group
+        self._id = f"{self._settings.client_id}-{secrets.token_hex(8)}"
+        self._link = Link(bootstrap)
+        self._ready: deque[Job] = deque()
+        self._away_since: float | None = None
+        self._is_closed = False
+
+    # Life cycle.
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self._link.connection()
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Give back what was taken and never handed out. What was handed out stays leased until its time is up."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            if self._ready and self._link.live is not None:
+                async with asyncio.timeout(CLOSE_WITHIN_S):
+                    await self._settle("release", self._ready)
+        except (GoQueueError, TimeoutError):
+            # They come back by themselves.
+            pass
+        finally:
+            self._ready.clear()
+            await self._link.close()
+
+    # Taking.
+
+    async def __aiter__(self) -> AsyncIterator[Job]:
+        while not self._is_closed:
+            job = self._next_ready()
+            if job is None:
+                await self._fill()
+            else:
+                yield job
+
+    def _next_ready(self) -> Job | None:
+        return self._ready.popleft() if self._ready else None
+
+    async def _fill(self) -> None:
+        self._ready.extend(await self.take(self._settings.prefetch, wait_ms=LONGEST_WAIT_MS))
+
+    async def take(self, limit: int = 100, *, wait_ms: int = 1000) -> list[Job]:
+        """Some jobs, at most `limit`; none when nothing is ready in time."""
+        if self._is_closed:
+            raise ClientClosed("this worker is closed")
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait_ms / 1000
+        while True:
+            left_ms = max(0, round(1000 * (deadline - loop.time())))
+            try:
+                found = await self._take_once(limit, left_ms)
+            except ClientClosed:
+                # By another task, while this one waited.
+                return []
+            except BrokerUnreachable:
+                if not await self._reconnect(left_ms / 1000):
+                    return []
+                found = []
+            if found or loop.time() >= deadline:
+                return found
+
+    async def _take_once(self, limit: int, wait_ms: int) -> list[Job]:
+        wish = self._settings
+        request = messages.Take(
+            self._group,
+            self._id,
+            self._topics,
+            limit,
+            wish.max_bytes,
+            min(wait_ms, LONGEST_WAIT_MS),
+            wish.visibility_ms,
+            None,
+            wish.key_order,
+            wish.start,
+        )
+        reply, tail = await self._link.request(
+            Opcode.TAKE, request, messages.TakeReply, within_s=LONGEST_WAIT_MS / 1000 + 30
+        )
+        self._away_since = None
+        jobs: list[Job] = []
+        at = 0
+        for part in reply.parts:
+            jobs += _jobs(part, memoryview(tail)[at : at + part.length])
+            at += part.length
+        if not wish.key_order:
+            # They come in the order of the log; within what was taken, the most urgent are first.
+            jobs.sort(key=lambda job: job.message.priority)
+        return jobs
+
+    async def _reconnect(self, within_s: float) -> bool:
+        """Whether it makes sense to ask again: not when another task has closed the worker meanwhile."""
+        now = asyncio.get_running_loop().time()
+        self._away_since = now if self._away_since is None else self._away_since
+        try:
+            await self._link.connection_within(within_s)
+        except ClientClosed:
+            return False
+        except BrokerUnreachable:
+            if now - self._away_since > UNREACHABLE_FOR_S:
+                raise
+        return True
+
+    # What became of them.
+
+    async def ack(self, *jobs: Job) -> None:
+        """Done, for good."""
+        await self._settle("ack", jobs)
+
+    async def nack(self, *jobs: Job, reason: str = "", delay_ms: int | None = None) -> Settlement:
+        """Not done: each is tried again after a pause, which grows with its failures unless it is given."""
+        return await self._settle("nack", jobs, reason, delay_ms)
+
+    async def reject(self, *jobs: Job, reason: str = "") -> Settlement:
+        """Never to be done: to the dead letters."""
+        return await self._settle("reject", jobs, reason)
+
+    async def extend(self, *jobs: Job, visibility_ms: int) -> Settlement:
+        """More time is needed, counted from now."""
+        return await self._settle("extend", jobs, delay_ms=visibility_ms)
+
+    async def release(self, *jobs: Job) -> None:
+        """Give them back untouched: another worker may have them at once, and it does not count as a failure."""
+        await self._settle("release", jobs)
+
+    async def _settle(
+        self, action: Action, jobs: Iterable[Job], reason: str = "", delay_ms: int | None = None
+    ) -> Settlement:
+        leases = _leases(jobs)
+        if not leases:
+            return Settlement(0, 0)
+        request = messages.Settle(self._group, action, leases, reason, delay_ms)
+        if action == "nack":
+            # Asked twice it would fail twice.
+            reply = await self._link.ask(Opcode.SETTLE, request, messages.SettleReply)
+        else:
+            reply = await self._link.ask_within(UNREACHABLE_FOR_S, Opcode.SETTLE, request, messages.SettleReply)
+        for part in reply.parts:
+            if part.error is not None:
+                kind = ERRORS_BY_CODE.get(part.error.code, GoQueueError)
+                raise kind(part.error.message, hint=part.error.hint)
+        return Settlement(
+            sum(part.dead for part in reply.parts), min((part.deadline_ns for part in reply.parts), default=0)
+        )
+
+
+def _jobs(part: messages.TakenPart, records: memoryview) -> list[Job]:
+    grant = _Grant(LogId(part.topic, part.partition), part.grant, part.token)
+    known = {one.offset: (one.deliveries, one.failures) for one in part.redelivered}
+    opened = open_batch(RawBatch(part.topic, part.partition, records, 0))
+    if opened.fault is not None and not opened.messages:
+        raise opened.fault
+    if not known:
+        return [Job(message, 1, 0, part.deadline_ns, grant) for message in opened.messages]
+    return [Job(message, *known.get(message.offset, (1, 0)), part.deadline_ns, grant) for message in opened.messages]
+
+
+def _leases(jobs: Iterable[Job]) -> tuple[messages.LeasedRecords, ...]:
+    by_grant: dict[_Grant, list[int]] = {}
+    for job in jobs:
+        by_grant.setdefault(job.grant, []).append(job.message.offset)
+    return tuple(
+        messages.LeasedRecords(grant.log.topic, grant.log.partition, grant.number, grant.token, _runs(sorted(offsets)))
+        for grant, offsets in by_grant.items()
+    )
+
+
+def _runs(offsets: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    runs: list[tuple[int, int]] = []
+    first, count = offsets[0], 0
+    for offset in offsets:
+        if offset == first + count:
+            count += 1
+        else:
+            runs.append((first, count))
+            first, count = offset, 1
+    return (*runs, (first, count))

@@ -1,0 +1,1 @@
+"""Records that become visible later: until when, and what happens to them meanwhile."""

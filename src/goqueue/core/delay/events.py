@@ -1,0 +1,69 @@
+"""What can happen to delayed records, and what is kept of them. Offsets and instants are packed as in `packing`."""
+
+import msgspec
+
+__all__ = [
+    "Cancelled",
+    "DelayEvent",
+    "Delayed",
+    "Expired",
+    "Fired",
+    "Forgotten",
+    "KeptDelays",
+    "Rescheduled",
+]
+
+
+class Delayed(msgspec.Struct, frozen=True, array_like=True, tag="delayed"):
+    """These records are hidden until their instants, one for each. Written together with the records themselves."""
+
+    offsets: bytes
+    dues: bytes
+
+
+class Rescheduled(msgspec.Struct, frozen=True, array_like=True, tag="rescheduled"):
+    """These pending records have other instants now."""
+
+    offsets: bytes
+    dues: bytes
+
+
+class Cancelled(msgspec.Struct, frozen=True, array_like=True, tag="cancelled"):
+    """These records are never to be delivered."""
+
+    offsets: bytes
+
+
+class Fired(msgspec.Struct, frozen=True, array_like=True, tag="fired"):
+    """These records are visible from now on; in the order in which they were due."""
+
+    offsets: bytes
+
+
+class Expired(msgspec.Struct, frozen=True, array_like=True, tag="expired"):
+    """The time to live of these records ended before they were due."""
+
+    offsets: bytes
+
+
+class Forgotten(msgspec.Struct, frozen=True, array_like=True, tag="forgotten"):
+    """The log begins here now: older records are gone, whatever they were waiting for."""
+
+    below: int
+
+
+DelayEvent = Delayed | Rescheduled | Cancelled | Fired | Expired | Forgotten
+
+
+class KeptDelays(msgspec.Struct, frozen=True, array_like=True):
+    """Everything there is to remember of one partition, in a form that does not depend on how it came about.
+
+    Pending offsets ascend, `dues` are packed in the same order. The other sets are compressed bitmaps, in the
+    portable 64-bit format of Roaring.
+    """
+
+    pending: bytes
+    dues: bytes
+    delivered: bytes
+    cancelled: bytes
+    expired: bytes

@@ -1,0 +1,548 @@
+"""What one group has done with the records of one partition: a queue over the log.
+
+Nothing is kept for a record that was never touched, and next to nothing for one that is done with: the log before
+`floor` is settled, and behind it there are sparse sets. So one record that is held for an hour costs as much when ten
+million others pass it as when none do, and holds up none of them.
+
+Commands decide: they return an event and change nothing that is kept; `apply` is the only writer. What is ready follows
+from what is kept: `again` are records behind the frontiers that may be delivered now.
+"""
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple, Protocol
+
+from pyroaring import BitMap64
+
+from goqueue.core.delivery.events import (
+    DeliveryEvent,
+    Extended,
+    Failure,
+    Forgotten,
+    KeptAttempts,
+    KeptDelivery,
+    Leased,
+    Opened,
+    PartOfGrant,
+    Repositioned,
+    Returned,
+    Settled,
+)
+from goqueue.core.delivery.grants import Grant, Grants
+from goqueue.core.delivery.key_order import KeyOrder
+from goqueue.core.delivery.policy import RetryPolicy
+from goqueue.core.delivery.runs import bitmap_of, runs_of
+from goqueue.errors import UnknownReceipt
+from goqueue.model.ids import InstantNs
+from goqueue.model.priority import LANES, NORMAL
+
+__all__ = ["Attempts", "Delivery", "Lanes", "Looked", "Retries", "Returns"]
+
+KEPT_FAILURES = 10
+KEPT_ENDS = 5000
+LONGEST_REASON = 300
+
+
+class Lanes(Protocol):
+    """Which records of the partition are in which lane."""
+
+    def take(self, priority: int, first: int, end: int, limit: int) -> list[int]: ...
+    def count(self, priority: int, first: int, end: int) -> int: ...
+    def priority_of(self, offset: int) -> int: ...
+    def counts_of(self, offsets: BitMap64) -> dict[int, int]: ...
+
+
+class _OneLane:
+    """All records are alike."""
+
+    def take(self, priority: int, first: int, end: int, limit: int) -> list[int]:
+        return list(range(first, min(end, first + limit))) if priority == NORMAL else []
+
+    def count(self, priority: int, first: int, end: int) -> int:
+        return max(0, end - first) if priority == NORMAL else 0
+
+    def priority_of(self, offset: int) -> int:
+        return NORMAL
+
+    def counts_of(self, offsets: BitMap64) -> dict[int, int]:
+        return {NORMAL: len(offsets)}
+
+
+class Attempts(NamedTuple):
+    """How often a record was delivered and how often that failed, and the last failures."""
+
+    deliveries: int
+    failures: int
+    history: tuple[Failure, ...] = ()
+
+
+class Looked(NamedTuple):
+    """What a poll found on its way: all of it is written down with the lease."""
+
+    taken: Sequence[int]
+    frontiers: Mapping[int, int]
+    asleep: Sequence[int] = ()
+    skipped: Sequence[int] = ()
+    keys: Sequence[int] = ()
+    deferred: Sequence[tuple[int, int]] = ()
+
+
+class Returns(NamedTuple):
+    """Records of one grant that come back."""
+
+    grant: int
+    offsets: Sequence[int]
+    reason: str
+
+
+class Retries(NamedTuple):
+    """What is tried again, as an event, and what has failed too often."""
+
+    event: Returned | None
+    exhausted: list[int]
+
+
+class Delivery:
+    """`lanes` is the partition's."""
+
+    def __init__(self, lanes: Lanes) -> None:
+        self._lanes = self._all_lanes = lanes
+        self.is_open = False
+        self.in_key_order = False
+        """Then there is one lane only: a key has one order, whatever the priorities of its records."""
+        self._start(0)
+
+    def _start(self, floor: int) -> None:
+        self._floor = floor
+        self._frontiers = [floor] * LANES
+        self._settled = BitMap64()
+        self._asleep = BitMap64()
+        self._grants = Grants()
+        self._attempts: dict[int, Attempts] = {}
+        self._resting: dict[int, InstantNs] = {}
+        self._rest_heap: list[tuple[InstantNs, int]] = []
+        self._again = [BitMap64() for _ in range(LANES)]
+        self._key_order = KeyOrder()
+        self._ends: dict[int, int] = {}
+        """The grants under which records ended, where that is not plain; of dead letters they are negative."""
+
+    # What a poll asks.
+
+    def open(self, offset: int, *, in_key_order: bool, last_grant: int = 0) -> Opened:
+        """Before anything else: where to begin, and whether keys have an order."""
+        return Opened(offset, in_key_order, last_grant)
+
+    def ready(self, end: int, *, now: InstantNs) -> list[int]:
+        """How many records of each lane may be delivered, at most: among the new ones may be some that are hidden."""
+        self._wake_rested(now)
+        return [
+            len(self._again[lane]) + self._lanes.count(lane, max(self._frontiers[lane], self._floor), end)
+            for lane in range(LANES)
+        ]
+
+    def again(self, lane: int, limit: int) -> list[int]:
+        """Records behind the frontier whose turn it is, the oldest first."""
+        return list(islice(self._again[lane], limit))
+
+    def fresh(self, lane: int, limit: int, end: int) -> list[int]:
+        """Records of the lane that were never looked at."""
+        return self._lanes.take(lane, max(self._frontiers[lane], self._floor), end, limit)
+
+    def is_key_free(self, key: int) -> bool:
+        return self._key_order.is_free(key)
+
+    def lease(self, looked: Looked, consumer: str, *, deadline: InstantNs, now: InstantNs) -> Leased | None:
+        """None when nothing was found and nothing passed over."""
+        if not (looked.taken or looked.asleep or looked.skipped or looked.deferred):
+            return None
+        keys: tuple[int, ...] = ()
+        if looked.keys:
+            keys = tuple(key for _, key in sorted(zip(looked.taken, looked.keys, strict=True)))
+        return Leased(
+            self._grants.last_number + 1,
+            now,
+            deadline,
+            consumer,
+            runs_of(sorted(looked.taken)),
+            tuple(looked.frontiers.get(lane, self._frontiers[lane]) for lane in range(LANES)),
+            runs_of(sorted(looked.asleep)),
+            runs_of(sorted(looked.skipped)),
+            keys,
+            tuple(looked.deferred),
+        )
+
+    # What a consumer says.
+
+    def settle(self, offsets_by_grant: Mapping[int, Iterable[int]], *, is_dead: bool = False) -> Settled:
+        """All of them must be leased under their grants. Dead letters are settled with the copies that are made."""
+        parts = []
+        for number, offsets in offsets_by_grant.items():
+            ordered = sorted(offsets)
+            self._check_leased(number, ordered)
+            parts.append(PartOfGrant(number, runs_of(ordered)))
+        return Settled(tuple(parts), is_dead)
+
+    def fail(self, returns: Returns, policy: RetryPolicy, *, pause_ms: int | None = None, now: InstantNs) -> Retries:
+        """Records that were not done, each to be tried again after its pause, unless it has failed too often."""
+        self._check_leased(returns.grant, returns.offsets)
+        again, visible, exhausted = [], [], []
+        for offset in sorted(returns.offsets):
+            failures = self.attempts_of(offset).failures + 1
+            if policy.is_exhausted(failures):
+                exhausted.append(offset)
+                continue
+            again.append(offset)
+            at = policy.visible_at(offset, failures, now) if pause_ms is None else InstantNs(now + pause_ms * 1_000_000)
+            visible.append(at)
+        if not again:
+            return Retries(None, exhausted)
+        reason = returns.reason[:LONGEST_REASON]
+        return Retries(Returned(now, returns.grant, tuple(again), tuple(visible), reason), exhausted)
+
+    def give_back(self, returns: Returns, *, now: InstantNs) -> Returned:
+        """Untouched: somebody else may have them at once."""
+        self._check_leased(returns.grant, returns.offsets)
+        ordered = tuple(sorted(returns.offsets))
+        return Returned(now, returns.grant, ordered, (now,) * len(ordered), returns.reason, is_failure=False)
+
+    def extend(self, grant: int, offsets: Iterable[int], deadline: InstantNs) -> Extended:
+        ordered = sorted(offsets)
+        self._check_leased(grant, ordered)
+        return Extended(PartOfGrant(grant, runs_of(ordered)), deadline)
+
+    def holds(self, grant: int, offsets: Iterable[int]) -> bool:
+        """Whether all of them are leased under this grant."""
+        found = self._grants.get(grant)
+        return found is not None and BitMap64(offsets).issubset(found.records)
+
+    def is_leased(self, grant: int, offset: int) -> bool:
+        found = self._grants.get(grant)
+        return found is not None and offset in found.records
+
+    def is_asleep(self, offset: int) -> bool:
+        """Whether it was hidden when it was looked at, and was never delivered since."""
+        return offset in self._asleep
+
+    def is_settled(self, offset: int) -> bool:
+        return offset < self._floor or offset in self._settled
+
+    def has_acked(self, grant: int, offset: int) -> bool:
+        """Whether the record was acknowledged under this grant, as far as is known: then that may be said again.
+
+        It is known of the last records that had other deliveries. Whoever was too late with one of them is told so,
+        as the record may be a dead letter now.
+        """
+        return self.is_settled(offset) and self._ends.get(offset, grant) == grant
+
+    def has_buried(self, grant: int, offset: int) -> bool:
+        """As `has_acked`, for a dead letter."""
+        return self.is_settled(offset) and self._ends.get(offset) == -grant
+
+    # What time, operators and the log bring.
+
+    def overdue(self, *, now: InstantNs, most: int) -> list[tuple[Grant, list[int]]]:
+        return self._grants.overdue(now, most)
+
+    def next_deadline(self) -> InstantNs | None:
+        return self._grants.next_deadline()
+
+    def next_rested(self) -> InstantNs | None:
+        """When the next record that rests may be tried again."""
+        while self._rest_heap and self._resting.get(self._rest_heap[0][1]) != self._rest_heap[0][0]:
+            heapq.heappop(self._rest_heap)
+        return self._rest_heap[0][0] if self._rest_heap else None
+
+    def wake(self, is_hidden: Callable[[int], bool]) -> None:
+        """Records that slept and are hidden no more may be delivered. Not an event: it follows from the delays."""
+        for offset in self._asleep:
+            if not is_hidden(offset):
+                self._again[self._lane_of(offset)].add(offset)
+
+    def wake_these(self, offsets: Iterable[int]) -> bool:
+        """As `wake`, for records that have just fallen due; whether one of them was asleep here."""
+        woken = [offset for offset in offsets if offset in self._asleep]
+        for offset in woken:
+            self._again[self._lane_of(offset)].add(offset)
+        return bool(woken)
+
+    def reposition(self, offset: int) -> Repositioned:
+        return Repositioned(offset)
+
+    def forget_below(self, offset: int) -> Forgotten | None:
+        """The log begins here now, or everything before is done with; None when that is no news."""
+        return Forgotten(offset) if offset > self._floor else None
+
+    # What there is to see.
+
+    @property
+    def floor(self) -> int:
+        """Everything before it is settled: the committed offset."""
+        return self._floor
+
+    @property
+    def deferred_count(self) -> int:
+        return self._key_order.deferred_count
+
+    @property
+    def leased_count(self) -> int:
+        return len(self._grants)
+
+    @property
+    def resting_count(self) -> int:
+        return len(self._resting)
+
+    def leased_by_lane(self) -> list[int]:
+        counts = [0] * LANES
+        for lane, count in self._lanes.counts_of(self._grants.leased).items():
+            counts[lane] = count
+        return counts
+
+    def oldest_ready(self, lane: int, end: int) -> int | None:
+        """Of what `ready` counts, the first in the log."""
+        found = [*self.again(lane, 1), *self.fresh(lane, 1, end)]
+        return min(found, default=None)
+
+    def in_flight(self, consumer: str) -> int:
+        return self._grants.in_flight(consumer)
+
+    def grants_of(self, consumer: str) -> list[Grant]:
+        return self._grants.of_consumer(consumer)
+
+    def grant(self, number: int) -> Grant | None:
+        return self._grants.get(number)
+
+    def unsettled(self, end: int) -> int:
+        """How many of the records before `end` are not done with."""
+        return max(0, end - self._floor - len(self._settled))
+
+    def reach_of(self, consumer: str, end: int) -> int:
+        """Up to where the consumer has everything that is not done with: what it may commit when it is through."""
+        mine = BitMap64()
+        for grant in self._grants.of_consumer(consumer):
+            mine |= grant.records
+        others = self._grants.leased - mine
+        lows = [end, *self._resting, *(offset for offset, _ in self._key_order.deferred())]
+        lows += [some.min() for some in (others, self._asleep, *self._again) if some]
+        for lane in range(LANES):
+            lows += self._lanes.take(lane, max(self._frontiers[lane], self._floor), end, 1)
+        return min(lows)
+
+    def repeated(self, offsets: Iterable[int]) -> dict[int, Attempts]:
+        """Those of them that are delivered not for the first time."""
+        if not self._attempts:
+            return {}
+        found = ((offset, self._attempts.get(offset)) for offset in offsets)
+        return {offset: one for offset, one in found if one is not None and one.deliveries > 1}
+
+    def attempts_of(self, offset: int) -> Attempts:
+        """Of a record that is leased the delivery under way counts, too."""
+        found = self._attempts.get(offset)
+        if found is not None:
+            return found
+        return Attempts(1 if offset in self._grants.leased else 0, 0)
+
+    # Applying.
+
+    def apply(self, event: DeliveryEvent) -> None:
+        match event:
+            case Opened(offset, in_key_order, last_grant):
+                self._open(offset, in_key_order=in_key_order)
+                self._grants.last_number = last_grant
+            case _ if not self.is_open:
+                # Written in the moment in which the topic was deleted: there is nothing any more for it to change.
+                return
+            case Leased():
+                self._lease(event)
+            case Settled(parts, is_dead):
+                for part in parts:
+                    self._settle(part.grant, bitmap_of(part.records), is_dead=is_dead)
+            case Returned():
+                self._return(event)
+            case Extended(part, deadline):
+                self._grants.extend(part.grant, bitmap_of(part.records), deadline)
+            case Repositioned(offset):
+                last = self._grants.last_number
+                self._start(offset)
+                # Receipts given before must not fit what is leased after.
+                self._grants.last_number = last
+            case Forgotten(below):
+                self._forget(below)
+
+    def _open(self, floor: int, *, in_key_order: bool) -> None:
+        self.is_open = True
+        self.in_key_order = in_key_order
+        self._lanes = _OneLane() if in_key_order else self._all_lanes
+        self._start(floor)
+
+    def _lease(self, event: Leased) -> None:
+        taken = bitmap_of(event.records)
+        self._grants.add(Grant(event.grant, event.consumer, event.at, event.deadline, taken))
+        if not taken:
+            self._grants.take_back(event.grant, taken)
+        self._frontiers = list(event.frontiers)
+        self._asleep |= bitmap_of(event.asleep)
+        self._asleep -= taken
+        for lane in self._again:
+            lane.difference_update(taken)
+        self._count_deliveries(taken)
+        for offset, key in zip(taken, event.keys, strict=bool(event.keys)):
+            self._key_order.begin(offset, key)
+        for offset, key in event.deferred:
+            self._key_order.defer(offset, key)
+        if self._asleep and event.deferred:
+            # They have woken, and wait for another one of their key from now on.
+            waiting = BitMap64([offset for offset, _ in event.deferred])
+            self._asleep -= waiting
+            for lane in self._again:
+                lane.difference_update(waiting)
+        if event.skipped:
+            self._done(bitmap_of(event.skipped))
+
+    def _count_deliveries(self, taken: BitMap64) -> None:
+        if not self._attempts:
+            return
+        for offset in taken if len(taken) < len(self._attempts) else [one for one in self._attempts if one in taken]:
+            before = self._attempts.get(offset)
+            if before is not None:
+                self._attempts[offset] = before._replace(deliveries=before.deliveries + 1)
+                self._resting.pop(offset, None)
+
+    def _settle(self, grant: int, offsets: BitMap64, *, is_dead: bool) -> None:
+        self._grants.take_back(grant, offsets)
+        if is_dead or self._attempts:
+            self._note_ends(-grant if is_dead else grant, offsets if is_dead else self._tried_before(offsets))
+        self._done(offsets)
+
+    def _tried_before(self, offsets: BitMap64) -> list[int]:
+        return [offset for offset in offsets if offset in self._attempts]
+
+    def _note_ends(self, end: int, offsets: Iterable[int]) -> None:
+        for offset in offsets:
+            self._ends[offset] = end
+        for offset in list(islice(self._ends, max(0, len(self._ends) - KEPT_ENDS))):
+            del self._ends[offset]
+
+    def _done(self, offsets: BitMap64) -> None:
+        if self._attempts:
+            for offset in self._tried_before(offsets):
+                del self._attempts[offset]
+                self._resting.pop(offset, None)
+        if self._asleep:
+            self._asleep -= offsets
+        for lane in self._again:
+            if lane:
+                lane.difference_update(offsets)
+        for turn in self._key_order.end(offsets):
+            self._again[self._lane_of(turn)].add(turn)
+        self._settled |= offsets
+        if self._floor in self._settled:
+            self._raise_floor()
+
+    def _return(self, event: Returned) -> None:
+        for offset, at in zip(event.offsets, event.visible_at, strict=True):
+            before = self.attempts_of(offset)
+            failures, history = before.failures, before.history
+            if event.is_failure:
+                failures += 1
+                history = (*history, Failure(event.at, event.reason))[-KEPT_FAILURES:]
+            self._attempts[offset] = Attempts(before.deliveries, failures, history)
+            self._rest(offset, at)
+        self._grants.take_back(event.grant, BitMap64(event.offsets))
+
+    def _rest(self, offset: int, at: InstantNs) -> None:
+        self._resting[offset] = at
+        heapq.heappush(self._rest_heap, (at, offset))
+
+    def _wake_rested(self, now: InstantNs) -> None:
+        while (at := self.next_rested()) is not None and at <= now:
+            offset = heapq.heappop(self._rest_heap)[1]
+            # It still counts as resting, so that a snapshot of now says when; only the heap has let it go.
+            self._again[self._lane_of(offset)].add(offset)
+
+    def _forget(self, below: int) -> None:
+        if below <= self._floor:
+            return
+        gone = BitMap64()
+        gone.add_range(0, below)
+        for grant in [one for one in self._grants if one.records.min() < below]:
+            self._grants.take_back(grant.number, gone)
+        for offset in [one for one in self._attempts if one < below]:
+            del self._attempts[offset]
+            self._resting.pop(offset, None)
+        turns = self._key_order.forget_below(below)
+        self._asleep.remove_range(0, below)
+        self._settled.remove_range(0, below)
+        for lane in self._again:
+            lane.remove_range(0, below)
+        for turn in turns:
+            self._again[self._lane_of(turn)].add(turn)
+        self._frontiers = [max(frontier, below) for frontier in self._frontiers]
+        self._floor = below
+        if below in self._settled:
+            self._raise_floor()
+
+    def _raise_floor(self) -> None:
+        """Behind the run of settled records that begins there."""
+        known, step = self._floor + 1, 1
+        while self._settled.contains_range(known, known + step):
+            known, step = known + step, 2 * step
+        while step:
+            if self._settled.contains_range(known, known + step):
+                known += step
+            step //= 2
+        self._floor = known
+        self._settled.remove_range(0, known)
+
+    # Surviving a restart.
+
+    def snapshot(self) -> KeptDelivery:
+        return KeptDelivery(
+            self._floor,
+            tuple(self._frontiers),
+            self._settled.serialize(),
+            self._asleep.serialize(),
+            self._grants.last_number,
+            self._grants.snapshot(),
+            tuple(
+                KeptAttempts(offset, one.deliveries, one.failures, self._resting.get(offset, InstantNs(0)), one.history)
+                for offset, one in sorted(self._attempts.items())
+            ),
+            tuple(self._key_order.under_way()),
+            tuple(self._key_order.deferred()),
+            self.is_open,
+            self.in_key_order,
+            tuple(self._ends.items()),
+        )
+
+    def restore(self, kept: KeptDelivery) -> None:
+        """`wake` has to follow when all is restored and applied."""
+        self._open(kept.floor, in_key_order=kept.in_key_order)
+        self.is_open = kept.is_open
+        self._frontiers = list(kept.frontiers)
+        self._settled = BitMap64.deserialize(kept.settled)
+        self._asleep = BitMap64.deserialize(kept.asleep)
+        self._grants.restore(kept.grants)
+        self._grants.last_number = kept.last_grant
+        for one in kept.attempts:
+            self._attempts[one.offset] = Attempts(one.deliveries, one.failures, one.history)
+            if one.visible_at:
+                self._rest(one.offset, one.visible_at)
+        self._key_order.restore(kept.keys, kept.deferred)
+        self._ends = dict(kept.ends)
+        for offset, _ in kept.keys:
+            if offset not in self._grants.leased and offset not in self._attempts:
+                self._again[self._lane_of(offset)].add(offset)
+
+    # Steps that commands share.
+
+    def _check_leased(self, number: int, offsets: Iterable[int]) -> None:
+        if self.holds(number, offsets):
+            return
+        grant = self._grants.get(number)
+        missing = next((offset for offset in offsets if grant is None or offset not in grant.records), None)
+        if missing is not None:
+            raise UnknownReceipt(f"record {missing} is not leased under this receipt any more")
+
+    def _lane_of(self, offset: int) -> int:
+        return self._lanes.priority_of(offset)

@@ -1,0 +1,78 @@
+"""What groups want otherwise than their topics say: how long a lease lasts, how often and when to try again."""
+
+import msgspec
+
+from goqueue.errors import InvalidRequest
+from goqueue.model.topic import Backoff, Jitter, MaxAttempts, TopicConfig, Visibility
+
+__all__ = ["GroupPolicies", "GroupPolicy", "KeptPolicy", "PolicySet"]
+
+MOST_POLICIES = 100_000
+
+
+class GroupPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """None leaves it to the topic."""
+
+    visibility_timeout_ms: Visibility | None = None
+    max_attempts: MaxAttempts | None = None
+    retry_backoff_ms: Backoff | None = None
+    retry_backoff_max_ms: Backoff | None = None
+    retry_jitter: Jitter | None = None
+
+    def over(self, config: TopicConfig) -> TopicConfig:
+        """The settings of the topic as they hold for the group."""
+        own = {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
+        return msgspec.structs.replace(config, **own) if own else config
+
+
+class PolicySet(msgspec.Struct, frozen=True, array_like=True):
+    """None for a group that is deleted, or that wants nothing of its own any more."""
+
+    group: str
+    policy: GroupPolicy | None
+
+
+class KeptPolicy(msgspec.Struct, frozen=True, array_like=True):
+    group: str
+    policy: GroupPolicy
+
+
+class GroupPolicies:
+    """Policies by group; a group without one is not in here."""
+
+    def __init__(self) -> None:
+        self._policies: dict[str, GroupPolicy] = {}
+
+    def of(self, group: str) -> GroupPolicy:
+        return self._policies.get(group, GroupPolicy())
+
+    def settings(self, group: str, config: TopicConfig) -> TopicConfig:
+        policy = self._policies.get(group)
+        return config if policy is None else policy.over(config)
+
+    def set(self, group: str, policy: GroupPolicy) -> PolicySet | None:
+        """None when that is no change."""
+        if policy == self.of(group):
+            return None
+        if policy == GroupPolicy():
+            return PolicySet(group, None)
+        if group not in self._policies and len(self._policies) >= MOST_POLICIES:
+            raise InvalidRequest(f"{MOST_POLICIES} groups have policies already", hint="delete unused groups")
+        return PolicySet(group, policy)
+
+    def forget(self, group: str) -> PolicySet | None:
+        return PolicySet(group, None) if group in self._policies else None
+
+    # As a state machine.
+
+    def apply(self, event: PolicySet) -> None:
+        if event.policy is None:
+            self._policies.pop(event.group, None)
+        else:
+            self._policies[event.group] = event.policy
+
+    def snapshot(self) -> tuple[KeptPolicy, ...]:
+        return tuple(KeptPolicy(group, policy) for group, policy in sorted(self._policies.items()))
+
+    def restore(self, kept: tuple[KeptPolicy, ...]) -> None:
+        self._policies = {one.group: one.policy for one in kept}

@@ -1,0 +1,42 @@
+"""What became of the records of one partition in one group, counted since the broker started."""
+
+from goqueue.core.delivery.events import DeliveryEvent, Returned, Settled
+
+__all__ = ["OVERDUE", "Tally"]
+
+OVERDUE = "the visibility timeout ended before it was acknowledged"
+"""The reason of a failure that nobody reported."""
+
+
+class Tally:
+    """Told of every event once it is written, and of dead letters by whoever makes them."""
+
+    def __init__(self) -> None:
+        self.settled = 0
+        self.nacked = 0
+        self.expired = 0
+        self.rejected = 0
+        self.dead_lettered = 0
+
+    @property
+    def acked(self) -> int:
+        return self.settled - self.dead_lettered
+
+    def note(self, event: DeliveryEvent) -> None:
+        match event:
+            case Settled(parts):
+                self.settled += sum(run.count for part in parts for run in part.records)
+            case Returned(is_failure=True):
+                self.failed(len(event.offsets), event.reason)
+            case _:
+                pass
+
+    def dead(self, count: int) -> None:
+        """Told beside the event that settles them."""
+        self.dead_lettered += count
+
+    def failed(self, count: int, reason: str) -> None:
+        if reason == OVERDUE:
+            self.expired += count
+        else:
+            self.nacked += count

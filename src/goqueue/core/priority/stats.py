@@ -1,0 +1,61 @@
+"""What there is to see of a lane: how many records wait and are under way, how fast they come and go."""
+
+from math import exp
+
+import msgspec
+
+from goqueue.model.ids import InstantNs
+from goqueue.model.priority import LANES
+
+__all__ = ["LaneFlow", "LaneView"]
+
+RATE_OVER_NS = 10 * 1_000_000_000
+"""How far back a rate looks: what is older by this counts about a third."""
+
+_SECOND_NS = 1_000_000_000
+
+
+class LaneView(msgspec.Struct, frozen=True):
+    """One lane of one partition, as one group sees it."""
+
+    priority: int
+    ready: int
+    in_flight: int
+    enqueued_per_s: float
+    dequeued_per_s: float
+    last_served_ns: InstantNs | None
+    oldest_waiting_ns: InstantNs | None
+    """When the record was published that has been ready for longest."""
+
+
+class LaneFlow:
+    """Records that pass a point, by lane: one for what is published to a partition, one for what a group takes of it.
+
+    A rate is a mean in which older records count less and less, so five numbers are all there is to keep.
+    """
+
+    def __init__(self) -> None:
+        self._totals = [0] * LANES
+        self._recent = [0.0] * LANES
+        self._last: list[InstantNs | None] = [None] * LANES
+
+    def note(self, priority: int, count: int, *, now: InstantNs) -> None:
+        if count > 0:
+            self._recent[priority] = self._faded(priority, now) + count
+            self._totals[priority] += count
+            self._last[priority] = now
+
+    def total(self, priority: int) -> int:
+        return self._totals[priority]
+
+    def per_second(self, priority: int, *, now: InstantNs) -> float:
+        return self._faded(priority, now) * _SECOND_NS / RATE_OVER_NS
+
+    def last(self, priority: int) -> InstantNs | None:
+        """When the last record passed: of what a group takes, when the lane was last served."""
+        return self._last[priority]
+
+    def _faded(self, priority: int, now: InstantNs) -> float:
+        last = self._last[priority]
+        # A clock that was set back must not make old records count more than new ones.
+        return 0.0 if last is None else self._recent[priority] * exp(min(last - now, 0) / RATE_OVER_NS)

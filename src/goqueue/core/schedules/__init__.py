@@ -1,0 +1,1 @@
+"""Recurring schedules: when they are due, and what they have fired."""

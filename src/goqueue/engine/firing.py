@@ -1,0 +1,99 @@
+"""Make delayed records visible when they are due.
+
+What is due together is fired together: one event for each partition, a few times in a hundredth of a second. Nothing is
+early by a nanosecond, and late by a few milliseconds. What came due while the broker was down fires as soon as it runs.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from goqueue.core.delay.events import Fired
+from goqueue.core.delay.packing import pack, unpack
+from goqueue.engine.broker import Broker
+from goqueue.engine.partition import Partition, delays_stream
+from goqueue.errors import GoQueueError
+from goqueue.model.ids import InstantNs
+
+__all__ = ["Firing", "fire_due", "wake_queues"]
+
+TOGETHER_MS = 3
+"""A pause between two rounds, so that many records with instants side by side share an event."""
+LONGEST_SLEEP_MS = 1000
+"""The clock may be set while the broker sleeps."""
+FIRED_AT_ONCE = 2000
+"""Of one partition: applying more would keep the event loop too long."""
+AFTER_FAILURE_MS = 1000
+NS_PER_MS = 1_000_000
+
+
+class Firing:
+    """Sleeps until the next record is due, or until one comes that is due earlier."""
+
+    def __init__(self, broker: Broker, failed: Callable[[str, GoQueueError], None]) -> None:
+        self._broker = broker
+        self._failed = failed
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        clock = self._broker.clock
+        while True:
+            await self._until_due()
+            try:
+                await fire_due(self._broker)
+            except GoQueueError as failure:
+                # They stay due, and are tried again.
+                self._failed("delays", failure)
+                await clock.sleep_ms(AFTER_FAILURE_MS)
+            await clock.sleep_ms(TOGETHER_MS)
+
+    async def _until_due(self) -> None:
+        alarm, clock = self._broker.alarm, self._broker.clock
+        while (due := alarm.next_due()) is None or due > clock.now_ns():
+            if due is None:
+                await alarm.wait()
+                continue
+            left_ms = -(-(due - clock.now_ns()) // NS_PER_MS)
+            sleeping = asyncio.ensure_future(clock.sleep_ms(min(left_ms, LONGEST_SLEEP_MS)))
+            news = asyncio.ensure_future(alarm.wait())
+            try:
+                await asyncio.wait((sleeping, news), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                sleeping.cancel()
+                news.cancel()
+
+
+async def fire_due(broker: Broker) -> int:
+    """One round; returns how many records became visible. More may be due already: ask the alarm."""
+    now = broker.clock.now_ns()
+    return sum(await asyncio.gather(*(_fire(broker, partition, now) for partition in broker.alarm.due(now))))
+
+
+async def _fire(broker: Broker, partition: Partition, now: InstantNs) -> int:
+    if not broker.is_open(partition):
+        broker.alarm.forget(partition)
+        return 0
+    event = partition.delays.fire(now=now, limit=FIRED_AT_ONCE)
+    if event is None:
+        return 0
+    # What is not confirmed cannot be read yet, and may still be refused: another record would get its offset then.
+    end = partition.high_watermark
+    offsets = [offset for offset in unpack(event.offsets) if offset < end]
+    if not offsets:
+        return 0
+    fired = Fired(pack(offsets))
+
+    def written() -> None:
+        partition.delays.apply(fired)
+        wake_queues(broker, partition, offsets)
+
+    entry = (broker.streams.event(delays_stream(partition.id), fired),)
+    # Without a sync: what is forgotten in a power failure is due at the next start, and fires again.
+    await broker.commit.write(entry, len(fired.offsets), durable=False, written=written)
+    return len(offsets)
+
+
+def wake_queues(broker: Broker, partition: Partition, offsets: Sequence[int]) -> None:
+    """Groups that have passed these records look at them again: to deliver them, or to be done with them."""
+    for state in broker.queues.of_log(partition.id):
+        if state.delivery.wake_these(offsets):
+            broker.queues.changed(state.group)

@@ -1,0 +1,1 @@
+"""The log as a queue: leases, acknowledgements, retries, dead letters."""

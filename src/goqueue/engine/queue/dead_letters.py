@@ -1,0 +1,177 @@
+"""Dead letters: a record that cannot be processed goes to a topic of its own, with everything there is to know.
+
+The copy and the end of the original are one entry of the journal: never in neither place, never in both.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from goqueue import codec
+from goqueue.core.delivery.delivery import Attempts
+from goqueue.core.delivery.events import Failure, Settled
+from goqueue.engine import topics
+from goqueue.engine.broker import Broker
+from goqueue.engine.group_commit import Done
+from goqueue.engine.ports import Operation
+from goqueue.engine.queue.breaking import pause_tripped
+from goqueue.engine.queue.gather import gather
+from goqueue.engine.queue.states import QueueState
+from goqueue.errors import InvalidRecord, TopicExists, UnknownTopic
+from goqueue.model.expiry import EXPIRES_HEADER
+from goqueue.model.record import Record
+from goqueue.model.topic import TopicConfig, TopicName
+
+if TYPE_CHECKING:
+    from goqueue.engine.partition import Partition
+
+__all__ = [
+    "DEAD_LETTER_HEADER",
+    "DEAD_LETTER_SUFFIX",
+    "EXPIRED",
+    "FAILED",
+    "REJECTED",
+    "DeadLetter",
+    "DeadLetters",
+    "is_dead_letter_topic",
+]
+
+DEAD_LETTER_SUFFIX = ".dlq"
+DEAD_LETTER_HEADER = "goqueue-dead-letter"
+MOST_BYTES = 8 * 1024 * 1024
+REJECTED, FAILED, EXPIRED = "rejected", "failed too often", "expired"
+
+
+class DeadLetter(msgspec.Struct, frozen=True):
+    """Where a dead letter comes from, and why it is one. Kept as JSON in a header of the record."""
+
+    topic: str
+    partition: int
+    offset: int
+    group: str
+    timestamp_ns: int
+    cause: str
+    """`rejected`, `failed too often` or `expired`."""
+    reason: str
+    deliveries: int
+    failures: int
+    history: tuple[Failure, ...] = ()
+    headers_dropped: bool = False
+    """The record had no room for one more header, so its own are not there."""
+
+
+def is_dead_letter_topic(name: str) -> bool:
+    return name.endswith(DEAD_LETTER_SUFFIX)
+
+
+class DeadLetters:
+    """Those of one group in one partition."""
+
+    def __init__(self, broker: Broker, state: QueueState) -> None:
+        self._broker = broker
+        self._state = state
+
+    async def move(self, grant: int, offsets: Sequence[int], reason: str, cause: str) -> str | None:
+        """All of them must be leased under the grant. The name of the topic they are in now."""
+        target = await self._target()
+        left = sorted(offsets)
+        while left:
+            left = await self._move_some(target, grant, left, reason, cause)
+        return target.id.topic
+
+    async def _target(self) -> "Partition":
+        """The partition for dead letters of this one; its topic is made when the first of them comes."""
+        log = self._state.log
+        origin = self._broker.catalog.topic(TopicName(log.topic))
+        name = TopicName(origin.config.dead_letter_topic or f"{log.topic}{DEAD_LETTER_SUFFIX}")
+        try:
+            self._broker.catalog.topic(name)
+        except UnknownTopic:
+            config = TopicConfig(
+                durability=origin.config.durability,
+                retention_ms=None,
+                max_value_bytes=origin.config.max_value_bytes,
+            )
+            # Another one may be quicker.
+            with suppress(TopicExists):
+                await topics.create_topic(self._broker, name, origin.partitions, config)
+        partitions = self._broker.partitions(name)
+        return partitions[log.partition % len(partitions)]
+
+    async def _move_some(
+        self, target: "Partition", grant: int, offsets: list[int], reason: str, cause: str
+    ) -> list[int]:
+        """As many as fit into one entry; returns the others."""
+        state, log = self._state, self._state.log
+        await state.turn.acquire()
+        try:
+            limit = self._broker.catalog.topic(TopicName(log.topic)).config.dead_letter_breaker_per_minute
+            source = self._broker.partition(TopicName(log.topic), log.partition)
+            found = await gather(self._broker, source, offsets, MOST_BYTES)
+            letters = [self._letter(record, reason, cause) for record in codec.decode(found.records)]
+            batch = bytearray(b"".join(letters))
+        except BaseException:
+            state.turn.release()
+            raise
+        moved = [offset for offset in offsets if offset < found.reached]
+
+        def decide() -> Settled:
+            return state.delivery.settle({grant: moved}, is_dead=True)
+
+        def write(operation: Operation, written: Callable[[], None], done: Done) -> None:
+            def counted() -> None:
+                written()
+                self._count(len(moved), reason, cause, limit)
+
+            if batch:
+                target.append(batch, done, durable=True, also=(operation,), written=counted)
+            else:
+                self._broker.commit.submit((operation,), 256, done, durable=True, written=counted)
+
+        await self._broker.queues.change_now(state, decide, write)
+        await pause_tripped(self._broker)
+        return offsets[len(moved) :]
+
+    def _count(self, count: int, reason: str, cause: str, limit: int | None) -> None:
+        state, tally = self._state, self._state.tally
+        tally.dead(count)
+        if cause == EXPIRED:
+            # Nobody has failed at these: a group that was away for long must not be paused for it.
+            return
+        if cause == REJECTED:
+            tally.rejected += count
+        else:
+            tally.failed(count, reason)
+        self._broker.breakers.add(state.group, state.log.topic, count, limit, now=self._broker.clock.now_ns())
+
+    def _letter(self, record: Record, reason: str, cause: str) -> bytes:
+        state = self._state
+        attempts: Attempts = state.delivery.attempts_of(record.offset)
+        origin = DeadLetter(
+            state.log.topic,
+            state.log.partition,
+            record.offset,
+            state.group,
+            record.timestamp_ns,
+            cause,
+            reason,
+            attempts.deliveries,
+            attempts.failures + (1 if cause == FAILED else 0),
+            attempts.history,
+        )
+        # Whoever takes it from there, or sends it back, wants it whatever its time was.
+        headers = tuple(one for one in record.headers if one[0] not in (DEAD_LETTER_HEADER, EXPIRES_HEADER))
+        try:
+            return _encode(record, (*headers, _header(origin)))
+        except InvalidRecord:
+            return _encode(record, (_header(msgspec.structs.replace(origin, headers_dropped=True)),))
+
+
+def _header(origin: DeadLetter) -> tuple[str, bytes]:
+    return DEAD_LETTER_HEADER, msgspec.json.encode(origin)
+
+
+def _encode(record: Record, headers: tuple[tuple[str, bytes], ...]) -> bytes:
+    return codec.encode((msgspec.structs.replace(record, headers=headers, offset=0, timestamp_ns=0),))

@@ -1,0 +1,24 @@
+"""Settings of a queue that a group has of its own."""
+
+from goqueue.core.delivery.group_policies import GroupPolicy
+from goqueue.engine.broker import POLICIES, Broker
+from goqueue.engine.groups import group_name, remember_group
+from goqueue.model.log import LogId
+from goqueue.model.topic import TopicConfig, TopicName
+
+__all__ = ["set_policy", "settings_of"]
+
+
+def settings_of(broker: Broker, group: str, log: LogId) -> TopicConfig:
+    """The settings of the topic as they hold for the group."""
+    return broker.policies.settings(group, broker.catalog.topic(TopicName(log.topic)).config)
+
+
+async def set_policy(broker: Broker, group: str, policy: GroupPolicy) -> GroupPolicy:
+    """For what is leased and what fails from now on."""
+    await remember_group(broker, group_name(group))
+    event = broker.policies.set(group, policy)
+    if event is not None:
+        entry = (broker.streams.event(POLICIES, event),)
+        await broker.commit.write(entry, written=lambda: broker.policies.apply(event))
+    return broker.policies.of(group)

@@ -1,0 +1,78 @@
+"""Receipts: what a worker shows to acknowledge a record. Readable, and signed so that nobody can make one up."""
+
+import hashlib
+import hmac
+from base64 import urlsafe_b64encode
+from typing import NamedTuple
+
+import msgspec
+
+from goqueue.errors import UnknownReceipt
+from goqueue.model.log import LogId
+
+__all__ = ["KEY_BYTES", "Receipt", "ReceiptKey", "ReceiptKeyGiven"]
+
+TOKEN_BYTES = 12
+KEY_BYTES = 32
+
+
+class ReceiptKeyGiven(msgspec.Struct, frozen=True, array_like=True):
+    key: bytes
+
+
+class Receipt(NamedTuple):
+    """One record of one grant; the token vouches for the grant, which knows its records."""
+
+    log: LogId
+    offset: int
+    deliveries: int
+    group: str
+    grant: int
+    token: str
+
+    def __str__(self) -> str:
+        place = f"{self.log.topic}:{self.log.partition}:{self.offset}:{self.deliveries}"
+        return f"{place}:{self.group}/{self.grant}/{self.token}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Receipt":
+        try:
+            topic, partition, offset, deliveries, nonce = text.split(":")
+            group, grant, token = nonce.split("/")
+            log = LogId(topic, int(partition))
+            return cls(log, int(offset), int(deliveries), group, int(grant), token)
+        except ValueError:
+            shown = text if len(text) <= 80 else text[:80] + "…"
+            raise UnknownReceipt(
+                f"{shown!r} is not a receipt", hint="use the receipt_handle of a poll as it is"
+            ) from None
+
+
+class ReceiptKey:
+    """Made once and kept, as receipts are good beyond a restart."""
+
+    def __init__(self) -> None:
+        self._key = b""
+
+    @property
+    def is_known(self) -> bool:
+        return bool(self._key)
+
+    def token(self, group: str, log: LogId, grant: int) -> str:
+        text = f"{log}/{group}/{grant}".encode()
+        return urlsafe_b64encode(hashlib.blake2b(text, key=self._key, digest_size=TOKEN_BYTES).digest()).decode()
+
+    def check(self, group: str, log: LogId, grant: int, token: str) -> None:
+        if not hmac.compare_digest(self.token(group, log, grant).encode(), token.encode()):
+            raise UnknownReceipt("the receipt was not given out by this broker", hint="use it exactly as it was given")
+
+    # As a state machine.
+
+    def apply(self, event: ReceiptKeyGiven) -> None:
+        self._key = event.key
+
+    def snapshot(self) -> ReceiptKeyGiven:
+        return ReceiptKeyGiven(self._key)
+
+    def restore(self, snapshot: ReceiptKeyGiven) -> None:
+        self._key = snapshot.key

@@ -1,0 +1,188 @@
+"""What consumers say about the records they have: done, not done, never, not yet."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+
+from goqueue.core.delivery.delivery import Returns
+from goqueue.core.delivery.events import Returned, Settled
+from goqueue.core.delivery.policy import RetryPolicy
+from goqueue.core.delivery.tally import OVERDUE
+from goqueue.engine.broker import Broker
+from goqueue.engine.queue.dead_letters import FAILED, REJECTED, DeadLetters
+from goqueue.engine.queue.policies import settings_of
+from goqueue.engine.queue.states import QueueState
+from goqueue.errors import GoQueueError, InvalidRequest, UnknownReceipt
+from goqueue.model.ids import InstantNs
+from goqueue.model.log import LogId
+from goqueue.model.topic import LONGEST_VISIBILITY_MS
+
+__all__ = ["Lease", "Nacked", "acknowledge", "extend", "give_back", "nack", "reject", "return_overdue"]
+
+NS_PER_MS = 1_000_000
+SWEPT_AT_ONCE = 10_000
+LARGEST_OFFSET = (1 << 63) - 1
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """Records of one grant, with the token that vouches for it."""
+
+    group: str
+    log: LogId
+    grant: int
+    token: str
+    offsets: Sequence[int]
+
+
+class Nacked(NamedTuple):
+    """What became of records that were not done."""
+
+    visible_at: dict[int, InstantNs]
+    dead: list[int]
+    dead_letter_topic: str | None
+
+
+async def acknowledge(broker: Broker, lease: Lease) -> QueueState:
+    """Done for good. What is settled already stays so: an answer may have been lost on its way."""
+    state, offsets = _leased(broker, lease)
+
+    def decide() -> Settled | None:
+        left = offsets
+        if not state.delivery.holds(lease.grant, offsets):
+            left = [offset for offset in offsets if not _is_over(state, lease.grant, offset, state.delivery.has_acked)]
+        return state.delivery.settle({lease.grant: left}) if left else None
+
+    await broker.queues.change(state, decide)
+    _settled(broker, state)
+    return state
+
+
+def _settled(broker: Broker, state: QueueState) -> None:
+    """Those who wait for a record of the same key, or for less to be in flight, may go on."""
+    if state.delivery.in_key_order:
+        broker.queues.changed(state.group)
+    else:
+        broker.queues.has_room(state.group)
+
+
+def _is_over(state: QueueState, grant: int, offset: int, has_ended: Callable[[int, int], bool]) -> bool:
+    return not state.delivery.is_leased(grant, offset) and has_ended(grant, offset)
+
+
+async def nack(broker: Broker, lease: Lease, *, reason: str = "", pause_ms: int | None = None) -> Nacked:
+    """Not done: each is tried again after a pause, or goes to the dead letters when it has failed too often."""
+    if pause_ms is not None and not 0 <= pause_ms <= LONGEST_VISIBILITY_MS:
+        raise InvalidRequest(f"a pause of {pause_ms} ms", hint=f"give 0 to {LONGEST_VISIBILITY_MS} ms")
+    state, offsets = _leased(broker, lease)
+    returns = Returns(lease.grant, offsets, reason or "nack")
+    return await _fail(broker, state, lambda: returns, pause_ms)
+
+
+async def reject(broker: Broker, lease: Lease, *, reason: str = "") -> str | None:
+    """Never: straight to the dead letters. The name of their topic, or None when the records are dropped.
+
+    As with an acknowledgement, it may be said again.
+    """
+    state, offsets = _leased(broker, lease)
+    left = [offset for offset in offsets if not _is_over(state, lease.grant, offset, state.delivery.has_buried)]
+    # Before the first is moved: all of them or none.
+    state.delivery.settle({lease.grant: left})
+    letters = DeadLetters(broker, state)
+    topic = await letters.move(lease.grant, left, reason or "rejected", REJECTED)
+    _settled(broker, state)
+    return topic
+
+
+async def extend(broker: Broker, lease: Lease, visibility_ms: int) -> InstantNs:
+    """Not yet: the consumer needs more time, counted from now."""
+    if not 0 <= visibility_ms <= LONGEST_VISIBILITY_MS:
+        raise InvalidRequest(f"an extension by {visibility_ms} ms", hint=f"give 0 to {LONGEST_VISIBILITY_MS} ms")
+    state, offsets = _leased(broker, lease)
+    deadline = InstantNs(broker.clock.now_ns() + visibility_ms * NS_PER_MS)
+    await broker.queues.change(state, lambda: state.delivery.extend(lease.grant, offsets, deadline))
+    return deadline
+
+
+async def give_back(broker: Broker, lease: Lease) -> None:
+    """Untouched: the consumer stops, and somebody else may have them at once."""
+    state, offsets = _leased(broker, lease)
+    returns = Returns(lease.grant, offsets, "given back")
+    await broker.queues.change(state, lambda: state.delivery.give_back(returns, now=broker.clock.now_ns()))
+    broker.queues.changed(lease.group)
+
+
+async def return_overdue(broker: Broker) -> int:
+    """Take back what was not acknowledged in time; how many records that were.
+
+    What cannot be taken back, because the dead letters take no more say, does not hold up the rest.
+    """
+    now = broker.clock.now_ns()
+    count = 0
+    failure: GoQueueError | None = None
+    for state in broker.queues:
+        deadline = state.delivery.next_deadline()
+        if deadline is None or deadline > now:
+            continue
+        for grant, offsets in state.delivery.overdue(now=now, most=SWEPT_AT_ONCE):
+            try:
+                became = await _fail(broker, state, partial(_still_overdue, state, grant.number, offsets, now), 0)
+            except UnknownReceipt:
+                # Acknowledged in this very moment, or all of it deleted.
+                continue
+            except GoQueueError as refusal:
+                failure = refusal
+                continue
+            count += len(became.visible_at) + len(became.dead)
+    if failure is not None:
+        raise failure
+    return count
+
+
+def _still_overdue(state: QueueState, number: int, offsets: Sequence[int], now: InstantNs) -> Returns:
+    """Some may have been acknowledged or extended since they were found."""
+    grant = state.delivery.grant(number)
+    late = [] if grant is None else [one for one in offsets if one in grant.records and grant.deadline_of(one) <= now]
+    return Returns(number, late, OVERDUE)
+
+
+async def _fail(broker: Broker, state: QueueState, which: Callable[[], Returns], pause_ms: int | None) -> Nacked:
+    policy = _policy(broker, state)
+    returns = which()
+    exhausted: list[int] = []
+
+    def decide() -> Returned | None:
+        nonlocal returns, exhausted
+        returns = which()
+        retries = state.delivery.fail(returns, policy, pause_ms=pause_ms, now=broker.clock.now_ns())
+        exhausted = retries.exhausted
+        return retries.event
+
+    event = await broker.queues.change(state, decide)
+    topic = None
+    if exhausted:
+        topic = await DeadLetters(broker, state).move(returns.grant, exhausted, returns.reason, FAILED)
+    broker.queues.changed(state.group)
+    assert event is None or isinstance(event, Returned)
+    visible = {} if event is None else dict(zip(event.offsets, event.visible_at, strict=True))
+    return Nacked(visible, exhausted, topic)
+
+
+def _policy(broker: Broker, state: QueueState) -> RetryPolicy:
+    config = settings_of(broker, state.group, state.log)
+    return RetryPolicy(config.max_attempts, config.retry_backoff_ms, config.retry_backoff_max_ms, config.retry_jitter)
+
+
+def _leased(broker: Broker, lease: Lease) -> tuple[QueueState, Sequence[int]]:
+    """Where the records are, and their offsets, each of them once."""
+    broker.receipts.check(lease.group, lease.log, lease.grant, lease.token)
+    state = broker.queues.get(lease.group, lease.log)
+    if state is None:
+        raise UnknownReceipt(f"the group {lease.group} takes nothing from {lease.log} any more")
+    offsets = sorted(set(lease.offsets))
+    if not offsets:
+        raise InvalidRequest("a lease without a record", hint="name the records it is about")
+    if offsets[0] < 0 or offsets[-1] > LARGEST_OFFSET:
+        raise UnknownReceipt(f"{lease.log} has no records {offsets[0]} to {offsets[-1]}")
+    return state, offsets

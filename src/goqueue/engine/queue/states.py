@@ -1,0 +1,238 @@
+"""The queues at work: what each group has done in each partition, whose turn it is to change that, and who waits."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
+
+from goqueue.core.delivery.delivery import Delivery
+from goqueue.core.delivery.events import DeliveryEvent, Forgotten, Leased, Opened, Repositioned, Settled
+from goqueue.core.delivery.tally import Tally
+from goqueue.core.priority.drr import LaneScheduler
+from goqueue.core.priority.policy import LanePolicy
+from goqueue.core.priority.stats import LaneFlow
+from goqueue.engine.group_commit import GroupCommit
+from goqueue.engine.ports import Operation
+from goqueue.engine.streams import Streams
+from goqueue.errors import GoQueueError, UnknownReceipt
+from goqueue.model.log import LogId
+from goqueue.model.topic import LaneMode, TopicConfig
+
+__all__ = ["DELIVERIES", "EVENT_BYTES", "QueueState", "QueueStates", "delivery_stream"]
+
+DELIVERIES = "delivery/"
+EVENT_BYTES = 256
+"""About what an event takes in the journal."""
+CERTAIN = (Opened, Settled, Repositioned, Forgotten)
+"""Events that nobody hears of before they are on disk. Of the others, leases and returns, a power cut may take back
+those of the last second: their records come again a little sooner, which is what an expired lease does as well."""
+
+
+def delivery_stream(group: str, log: LogId) -> str:
+    return f"{DELIVERIES}{log}/{group}"
+
+
+class QueueState:
+    """One group in one partition. A decision is taken, written and applied before the next one is taken."""
+
+    def __init__(self, group: str, log: LogId, delivery: Delivery) -> None:
+        self.group = group
+        self.log = log
+        self.delivery = delivery
+        self.lanes = LaneScheduler(LanePolicy())
+        self.dequeued = LaneFlow()
+        self._lane_settings: TopicConfig | None = None
+        self.tally = Tally()
+        self.turn = asyncio.Lock()
+
+    def follow(self, config: TopicConfig) -> None:
+        """The topic says how lanes share what is delivered."""
+        if config is not self._lane_settings:
+            self._lane_settings = config
+            strict = config.lane_mode is LaneMode.STRICT
+            self.lanes.use(LanePolicy(config.lane_weights, strict, config.lane_starvation_ms))
+
+
+class QueueStates:
+    """All of them; those with nothing to remember are made when first asked for."""
+
+    def __init__(self, streams: Streams) -> None:
+        self._streams = streams
+        self._by_group: dict[str, dict[LogId, QueueState]] = {}
+        self._watchers: dict[str, set[Callable[[], None]]] = {}
+        self._taking: Counter[tuple[str, str]] = Counter()
+        self._crowded: Counter[str] = Counter()
+        self._background: set[asyncio.Task[None]] = set()
+        self.commit: GroupCommit
+
+    def __iter__(self) -> Iterator[QueueState]:
+        return iter([state for states in self._by_group.values() for state in states.values()])
+
+    def recovered(self) -> None:
+        """Find the queues that a restart brought back."""
+        for stream, machine in self._streams.machines(DELIVERIES):
+            name, _, group = stream.removeprefix(DELIVERIES).rpartition("/")
+            assert isinstance(machine, Delivery)
+            if not machine.is_open:
+                # Something was written behind the end of its topic.
+                self._streams.remove(stream)
+                continue
+            log = LogId.parse(name)
+            self._by_group.setdefault(group, {})[log] = QueueState(group, log, machine)
+
+    def get(self, group: str, log: LogId) -> QueueState | None:
+        return self._by_group.get(group, {}).get(log)
+
+    def of(self, group: str, log: LogId) -> QueueState:
+        found = self.get(group, log)
+        if found is None:
+            machine = self._streams.machine(delivery_stream(group, log))
+            assert isinstance(machine, Delivery)
+            found = self._by_group.setdefault(group, {})[log] = QueueState(group, log, machine)
+        return found
+
+    def of_group(self, group: str) -> list[QueueState]:
+        return list(self._by_group.get(group, {}).values())
+
+    def of_log(self, log: LogId) -> list[QueueState]:
+        return [states[log] for states in self._by_group.values() if log in states]
+
+    def end(self, states: Iterable[QueueState]) -> list[Operation]:
+        """What is to be written when these are given up; then `remove`."""
+        return [self._streams.end(delivery_stream(state.group, state.log)) for state in states]
+
+    def remove(self, states: Iterable[QueueState]) -> None:
+        for state in states:
+            if self.get(state.group, state.log) is not state:
+                continue
+            del self._by_group[state.group][state.log]
+            if not self._by_group[state.group]:
+                del self._by_group[state.group]
+            self._streams.remove(delivery_stream(state.group, state.log))
+            self.changed(state.group)
+
+    # Changing.
+
+    async def change(self, state: QueueState, decide: Callable[[], DeliveryEvent | None]) -> DeliveryEvent | None:
+        """Decide when nothing else is under way, write it down, and return when it is certain enough."""
+        await state.turn.acquire()
+        return await self.change_now(state, decide)
+
+    async def change_now(
+        self,
+        state: QueueState,
+        decide: Callable[[], DeliveryEvent | None],
+        write: Callable[[Operation, Callable[[], None], Callable[[GoQueueError | None], None]], None] | None = None,
+    ) -> DeliveryEvent | None:
+        """As `change`, for whoever has the turn; it is handed on as soon as the event is in the journal.
+
+        `write` writes the event with something else that must not be without it.
+        """
+        is_held = True
+
+        def hand_on() -> None:
+            nonlocal is_held
+            if is_held:
+                is_held = False
+                state.turn.release()
+
+        try:
+            if self.get(state.group, state.log) is not state:
+                raise UnknownReceipt(f"the group {state.group} takes nothing from {state.log} any more")
+            event = decide()
+            if event is None:
+                hand_on()
+                return None
+            operation = self._streams.event(delivery_stream(state.group, state.log), event)
+            outcome: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+            def written() -> None:
+                state.delivery.apply(event)
+                state.tally.note(event)
+                hand_on()
+
+            def done(refusal: GoQueueError | None) -> None:
+                hand_on()
+                if outcome.done():
+                    return
+                if refusal is None:
+                    outcome.set_result(None)
+                else:
+                    outcome.set_exception(refusal)
+
+            if write is None:
+                self.commit.submit((operation,), EVENT_BYTES, done, durable=_is_certain(event), written=written)
+            else:
+                write(operation, written, done)
+        except BaseException:
+            hand_on()
+            raise
+        # From here on it happens, whether somebody waits for it or not.
+        await outcome
+        return event
+
+    def in_background(self, work: Coroutine[None, None, None]) -> None:
+        """Something to put right after a caller who has gone away; `drain` waits for it."""
+        task = asyncio.ensure_future(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def drain(self) -> None:
+        while self._background:
+            await asyncio.wait(self._background)
+
+    # How much each consumer has.
+
+    def in_flight(self, group: str, consumer: str) -> int:
+        """Together with what polls under way may take."""
+        leased = sum(state.delivery.in_flight(consumer) for state in self._by_group.get(group, {}).values())
+        return leased + self._taking[group, consumer]
+
+    @contextmanager
+    def taking(self, group: str, consumer: str, most: int) -> Iterator[None]:
+        """A poll of the consumer is under way."""
+        self._taking[group, consumer] += most
+        try:
+            yield
+        finally:
+            self._taking[group, consumer] -= most
+            if not self._taking[group, consumer]:
+                del self._taking[group, consumer]
+            self.has_room(group)
+
+    # Waiting.
+
+    def watch(self, group: str, watcher: Callable[[], None]) -> None:
+        """Call the watcher whenever records of the group may have become ready without having been published."""
+        self._watchers.setdefault(group, set()).add(watcher)
+
+    def unwatch(self, group: str, watcher: Callable[[], None]) -> None:
+        watchers = self._watchers.get(group, set())
+        watchers.discard(watcher)
+        if not watchers:
+            self._watchers.pop(group, None)
+
+    def changed(self, group: str) -> None:
+        for watcher in tuple(self._watchers.get(group, ())):
+            watcher()
+
+    @contextmanager
+    def waiting_for_room(self, group: str) -> Iterator[None]:
+        """A consumer of the group has as much as it may have, and waits until some of it is settled."""
+        self._crowded[group] += 1
+        try:
+            yield
+        finally:
+            self._crowded[group] -= 1
+            if not self._crowded[group]:
+                del self._crowded[group]
+
+    def has_room(self, group: str) -> None:
+        """A consumer has less than before. Most acknowledgements concern nobody who waits."""
+        if group in self._crowded:
+            self.changed(group)
+
+
+def _is_certain(event: DeliveryEvent) -> bool:
+    """A lease of nothing only says that some records are done with."""
+    return isinstance(event, CERTAIN) or (isinstance(event, Leased) and not event.records)

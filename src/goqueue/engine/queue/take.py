@@ -1,0 +1,488 @@
+"""Take records from the queue: lease some to a consumer, of the lanes whose turn it is, waiting for some if need be."""
+
+import asyncio
+import contextlib
+import hashlib
+from array import array
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+
+from goqueue import codec
+from goqueue.core.delivery.delivery import Attempts, Looked
+from goqueue.core.delivery.events import Leased, Opened
+from goqueue.core.priority.drr import Take as TakeOfLane
+from goqueue.engine.broker import Broker
+from goqueue.engine.fetch import LONGEST_WAIT_MS
+from goqueue.engine.group_commit import Done
+from goqueue.engine.partition import Partition
+from goqueue.engine.ports import Operation
+from goqueue.engine.queue.dead_letters import EXPIRED, DeadLetters
+from goqueue.engine.queue.gather import Gathered, gather
+from goqueue.engine.queue.policies import settings_of
+from goqueue.engine.queue.positions import give_back_grant
+from goqueue.engine.queue.states import EVENT_BYTES, QueueState
+from goqueue.engine.visibility import hidden, is_never, is_waiting
+from goqueue.errors import GoQueueError, InvalidRequest, UnknownReceipt, UnknownTopic
+from goqueue.model.expiry import EXPIRES_HEADER, expiry_of
+from goqueue.model.ids import InstantNs
+from goqueue.model.log import LogId
+from goqueue.model.topic import LONGEST_VISIBILITY_MS, Expired, TopicName
+
+__all__ = ["MOST_IN_FLIGHT", "MOST_RECORDS", "TakeRequest", "Taken", "take"]
+
+MOST_RECORDS = 1000
+MOST_IN_FLIGHT = 1000
+MOST_BYTES = 16 * 1024 * 1024
+MOST_DEFERRED = 10_000
+"""Records that wait for others of their keys: with more, those behind them are not looked at."""
+MOST_PASSED = 10_000
+"""Hidden records that one look passes over."""
+EXPIRES_MARK = EXPIRES_HEADER.encode()
+NS_PER_MS = 1_000_000
+NS_PER_US = 1000
+
+
+class TakeRequest(msgspec.Struct, frozen=True):
+    """Who wants how many records, and from which partitions; without a visibility it is the topic's."""
+
+    group: str
+    consumer: str
+    logs: Sequence[LogId]
+    limit: int = 100
+    max_bytes: int = 4 * 1024 * 1024
+    wait_ms: int = 0
+    visibility_ms: int | None = None
+    in_key_order: bool = False
+    from_latest: bool = False
+
+
+class Taken(NamedTuple):
+    """Records of one partition, leased together; `attempts` of those that were delivered before."""
+
+    log: LogId
+    grant: int
+    token: str
+    deadline: InstantNs
+    records: bytes
+    attempts: dict[int, Attempts]
+
+
+def _never() -> bool:
+    return False
+
+
+async def take(
+    broker: Broker, request: TakeRequest, may_have: Callable[[LogId], bool], is_over: Callable[[], bool] = _never
+) -> list[Taken]:
+    """At most `limit` records in all; none when nothing is ready in time.
+
+    `may_have` says of a partition whether the consumer may still take from it, which can change while it waits, and
+    `is_over` whether there is something that the consumer should know instead of waiting. What was leased to a caller
+    who is cancelled goes back at once.
+    """
+    _check(request)
+    loop = asyncio.get_running_loop()
+    until = loop.time() + request.wait_ms / 1000
+    ready = asyncio.Event()
+    partitions = [broker.partition(TopicName(log.topic), log.partition) for log in request.logs]
+    for partition in partitions:
+        partition.watch(ready.set)
+    broker.queues.watch(request.group, ready.set)
+    try:
+        while True:
+            ready.clear()
+            mine = [one for one in _still_there(broker, partitions) if may_have(one.id)]
+            taken = await _Taking(broker, request, may_have).run(mine)
+            left_s = until - loop.time()
+            if taken or left_s <= 0 or is_over():
+                return taken
+            await _wait(broker, request, mine, ready, left_s)
+    finally:
+        for partition in partitions:
+            partition.unwatch(ready.set)
+        broker.queues.unwatch(request.group, ready.set)
+
+
+def _check(request: TakeRequest) -> None:
+    if not 1 <= request.limit <= MOST_RECORDS:
+        raise InvalidRequest(f"a limit of {request.limit}", hint=f"ask for 1 to {MOST_RECORDS} records")
+    if not 0 <= request.wait_ms <= LONGEST_WAIT_MS:
+        raise InvalidRequest(f"a wait of {request.wait_ms} ms", hint=f"wait at most {LONGEST_WAIT_MS} ms")
+    if request.visibility_ms is not None and not 1 <= request.visibility_ms <= LONGEST_VISIBILITY_MS:
+        raise InvalidRequest(
+            f"a visibility timeout of {request.visibility_ms} ms", hint=f"give 1 to {LONGEST_VISIBILITY_MS} ms"
+        )
+
+
+def _still_there(broker: Broker, partitions: Sequence[Partition]) -> list[Partition]:
+    """Topics may be deleted while a poll waits, and made anew under the same name."""
+    there = [one for one in partitions if _is_there(broker, one)]
+    if partitions and not there:
+        raise UnknownTopic(f"{partitions[0].id.topic} was deleted")
+    return there
+
+
+def _is_there(broker: Broker, partition: Partition) -> bool:
+    try:
+        return broker.partition(TopicName(partition.id.topic), partition.id.partition) is partition
+    except GoQueueError:
+        return False
+
+
+def _room(broker: Broker, request: TakeRequest) -> int:
+    """How many more the consumer may have."""
+    return MOST_IN_FLIGHT - broker.queues.in_flight(request.group, request.consumer)
+
+
+async def _wait(
+    broker: Broker, request: TakeRequest, partitions: Sequence[Partition], ready: asyncio.Event, left_s: float
+) -> None:
+    """Until somebody says that there is something, or a record that failed may be tried again, or time is up."""
+    with contextlib.ExitStack() as stack:
+        if _room(broker, request) <= 0:
+            stack.enter_context(broker.queues.waiting_for_room(request.group))
+        elif (rested_in_ms := _until_rested_ms(broker, request, partitions)) is not None:
+            alarm = asyncio.ensure_future(_set_later(broker, ready, rested_in_ms))
+            stack.callback(alarm.cancel)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(left_s):
+                await ready.wait()
+
+
+async def _set_later(broker: Broker, event: asyncio.Event, after_ms: int) -> None:
+    await broker.clock.sleep_ms(after_ms)
+    event.set()
+
+
+def _until_rested_ms(broker: Broker, request: TakeRequest, partitions: Sequence[Partition]) -> int | None:
+    """How long until a record that failed may be tried again."""
+    states = (broker.queues.get(request.group, partition.id) for partition in partitions)
+    instants = [at for state in states if state is not None and (at := state.delivery.next_rested()) is not None]
+    return max(0, -((broker.clock.now_ns() - min(instants)) // NS_PER_MS)) if instants else None
+
+
+class _Taking:
+    """One look at all partitions of a poll. What it has leased is given back if the caller does not get it."""
+
+    def __init__(self, broker: Broker, request: TakeRequest, may_have: Callable[[LogId], bool]) -> None:
+        self._broker = broker
+        self._request = request
+        self._may_have = may_have
+        self._leased: list[tuple[QueueState, int]] = []
+
+    async def run(self, partitions: Sequence[Partition]) -> list[Taken]:
+        taken: list[Taken] = []
+        try:
+            await self._take(partitions, taken)
+        except GoQueueError:
+            self._give_back_all_but(taken)
+            if not taken:
+                raise
+        except BaseException:
+            self._give_back_all_but([])
+            raise
+        return taken
+
+    def _give_back_all_but(self, taken: Sequence[Taken]) -> None:
+        kept = {(one.log, one.grant) for one in taken}
+        for state, grant in self._leased:
+            if (state.log, grant) not in kept:
+                give_back = give_back_grant(self._broker, state, grant, "its consumer went away")
+                self._broker.queues.in_background(give_back)
+
+    async def _take(self, partitions: Sequence[Partition], taken: list[Taken]) -> None:
+        broker, request = self._broker, self._request
+        states = [broker.queues.of(request.group, partition.id) for partition in partitions]
+        for state in states:
+            _check_order(request, state)
+        limit = min(request.limit, _room(broker, request))
+        if limit > 0:
+            with broker.queues.taking(request.group, request.consumer, limit):
+                await self._take_from_all(states, partitions, limit, taken)
+
+    async def _take_from_all(
+        self, states: Sequence[QueueState], partitions: Sequence[Partition], limit: int, taken: list[Taken]
+    ) -> None:
+        broker = self._broker
+        room = min(max(self._request.max_bytes, 1), MOST_BYTES)
+        # Each time another partition comes first, so that a full one does not take the whole limit for ever.
+        first = next(broker.fetch_turns) % max(1, len(states))
+        for number in (*range(first, len(states)), *range(first)):
+            state, partition = states[number], partitions[number]
+            if limit <= 0 or room <= 0:
+                break
+            if state.delivery.is_open and not _may_be_ready(broker, state, partition):
+                continue
+            one = await self._take_from(state, partition, limit, room)
+            if one is not None:
+                taken.append(one)
+                limit -= codec.scan(one.records).count
+                room -= len(one.records)
+
+    async def _take_from(self, state: QueueState, partition: Partition, limit: int, room: int) -> Taken | None:
+        """Look, read and lease while nobody else changes this queue; again when all was passed over."""
+        if not state.delivery.is_open:
+            await _open(self._broker, self._request, state, partition)
+        _check_order(self._request, state)
+        width = limit
+        while True:
+            if state.delivery.floor < (start := partition.log.start_offset):
+                await self._broker.queues.change(state, partial(state.delivery.forget_below, start))
+            await state.turn.acquire()
+            try:
+                search = _Search(self._broker, state, partition, limit, width)
+                found = await search.run(room)
+            except BaseException:
+                state.turn.release()
+                raise
+            event = await self._lease(state, partition, search)
+            if event is None:
+                return None
+            if search.expired:
+                letters = DeadLetters(self._broker, state)
+                await letters.move(event.grant, search.expired, "it was not taken in its time", EXPIRED)
+            if found.records:
+                return self._taken(state, event, found)
+            width = min(2 * width, MOST_RECORDS)
+
+    async def _lease(self, state: QueueState, partition: Partition, search: "_Search") -> Leased | None:
+        """For whoever has the turn."""
+        broker, request = self._broker, self._request
+        now = broker.clock.now_ns()
+
+        def decide() -> Leased | None:
+            if not self._may_have(state.log):
+                return None
+            config = settings_of(broker, request.group, state.log)
+            visible_ns = (request.visibility_ms or config.visibility_timeout_ms) * NS_PER_MS
+            deadline = InstantNs(now + visible_ns)
+            event = state.delivery.lease(search.looked, request.consumer, deadline=deadline, now=now)
+            if event is not None and event.records:
+                # From here on it may happen, whatever becomes of the caller.
+                self._leased.append((state, event.grant))
+            return event
+
+        def write(operation: Operation, written: Callable[[], None], done: Done) -> None:
+            def applied() -> None:
+                written()
+                # What fell due or was cancelled while this was under way was not asleep yet, so nobody has woken it.
+                over = [offset for offset in search.looked.asleep if not is_waiting(partition, offset)]
+                if over and state.delivery.wake_these(over):
+                    broker.queues.changed(request.group)
+
+            broker.commit.submit((operation,), EVENT_BYTES, done, durable=False, written=applied)
+
+        try:
+            event = await broker.queues.change_now(state, decide, write if search.looked.asleep else None)
+        except UnknownReceipt:
+            # The group or the topic was deleted meanwhile.
+            return None
+        if event is None:
+            return None
+        assert isinstance(event, Leased)
+        search.served(now)
+        return event
+
+    def _taken(self, state: QueueState, event: Leased, found: Gathered) -> Taken:
+        again = state.delivery.repeated(found.offsets)
+        token = self._broker.receipts.token(state.group, state.log, event.grant)
+        return Taken(state.log, event.grant, token, event.deadline, found.records, again)
+
+
+def _may_be_ready(broker: Broker, state: QueueState, partition: Partition) -> bool:
+    return any(state.delivery.ready(partition.high_watermark, now=broker.clock.now_ns()))
+
+
+def _check_order(request: TakeRequest, state: QueueState) -> None:
+    delivery = state.delivery
+    if delivery.is_open and delivery.in_key_order != request.in_key_order:
+        how = "with" if delivery.in_key_order else "without"
+        raise InvalidRequest(
+            f"the group {request.group} takes records of {state.log.topic} {how} key order",
+            hint="ask for the same order in every consumer of a group",
+        )
+
+
+async def _open(broker: Broker, request: TakeRequest, state: QueueState, partition: Partition) -> None:
+    # While topics do not change: what is opened behind the end of a topic would belong to the next one of its name.
+    async with broker.catalog_turn:
+        if not _is_there(broker, partition):
+            broker.queues.remove([state])
+            raise UnknownTopic(f"{partition.id.topic} was deleted")
+        await broker.queues.change(state, lambda: _opened(broker, request, state, partition))
+
+
+def _opened(broker: Broker, request: TakeRequest, state: QueueState, partition: Partition) -> Opened | None:
+    if state.delivery.is_open:
+        return None
+    committed = broker.groups.group(request.group).offsets.get(state.log)
+    start = partition.high_watermark if request.from_latest else partition.log.start_offset
+    if committed is not None:
+        start = max(committed.offset, partition.log.start_offset)
+    last_grant = broker.clock.now_ns() // NS_PER_US
+    return state.delivery.open(start, in_key_order=request.in_key_order, last_grant=last_grant)
+
+
+class _Search:
+    """What one poll looks at in one partition."""
+
+    def __init__(self, broker: Broker, state: QueueState, partition: Partition, limit: int, width: int) -> None:
+        self._broker = broker
+        self._state = state
+        self._partition = partition
+        self._limit = limit
+        self._width = width
+        """How many to look at: more than to take, where those before were passed over for the order of their keys."""
+        self._waiting: list[int] = []
+        self._passed: list[tuple[int, int]] = []
+        """Lane and offset of new records that are hidden."""
+        self._taken_by_lane: Counter[int] = Counter()
+        self.looked = Looked((), {})
+        self.expired: list[int] = []
+        """They are leased with the others, and then moved to the dead letters."""
+
+    async def run(self, room: int) -> Gathered:
+        delivery = self._state.delivery
+        end = self._partition.high_watermark
+        now = self._broker.clock.now_ns()
+        self._waiting = delivery.ready(end, now=now)
+        self._state.follow(self._broker.catalog.topic(TopicName(self._state.log.topic)).config)
+        width = self._width if delivery.in_key_order else self._limit
+        wanted: list[int] = []
+        over: list[int] = []
+        fresh: set[int] = set()
+        frontiers: dict[int, int] = {}
+        lane_of: dict[int, int] = {}
+        for lane, count in _by_lane(self._state.lanes.plan(self._waiting, width, now=now)).items():
+            again = self._again(lane, count, over)
+            new = self._new(lane, count - len(again), end, frontiers) if count > len(again) else []
+            fresh.update(new)
+            wanted += again + new
+            lane_of |= dict.fromkeys(again + new, lane)
+        wanted.sort()
+        found = await gather(self._broker, self._partition, wanted, room)
+        if len(found.offsets) < len(wanted):
+            there = set(found.offsets)
+            looked_at = [offset for offset in wanted if offset < found.reached]
+            for offset in wanted[len(looked_at) :]:
+                # The bytes did not suffice: the lane is to be looked through from here the next time.
+                if offset in fresh:
+                    lane = lane_of[offset]
+                    frontiers[lane] = min(frontiers[lane], offset)
+            over += [offset for offset in looked_at if offset not in there]
+        if EXPIRES_MARK in found.records:
+            found = self._without_expired(found, over, now)
+        self.looked = Looked(found.offsets, frontiers, (), over)
+        if delivery.in_key_order:
+            found = self._put_in_key_order(found, fresh)
+        if self.expired:
+            # Dead letters are moved out of a lease, as all others are.
+            keys = [*self.looked.keys, *(0 for _ in self.expired)] if self.looked.keys else ()
+            self.looked = self.looked._replace(taken=[*self.looked.taken, *self.expired], keys=keys)
+        self._note_passed()
+        self._taken_by_lane = Counter(map(lane_of.__getitem__, self.looked.taken))
+        return found
+
+    def _without_expired(self, found: Gathered, over: list[int], now: InstantNs) -> Gathered:
+        """Leave out records whose time is over: they are skipped, or go to the dead letters if the topic wants that."""
+        gone: list[int] = []
+        for record in codec.decode(found.records):
+            expiry = expiry_of(record.headers)
+            if expiry is not None and expiry <= now:
+                gone.append(record.offset)
+        if not gone:
+            return found
+        config = self._broker.catalog.topic(TopicName(self._state.log.topic)).config
+        (self.expired if config.expired is Expired.DEAD_LETTER else over).extend(gone)
+        left = [offset for offset in found.offsets if offset not in gone]
+        return Gathered(codec.pick(found.records, array("q", left).tobytes())[0], left, found.reached)
+
+    def _again(self, lane: int, count: int, over: list[int]) -> list[int]:
+        """Records behind the frontier. Those that were cancelled in their sleep go to `over`."""
+        again = self._state.delivery.again(lane, count)
+        never = hidden(self._partition, again[0], again[-1] + 1) if again else None
+        if not never:
+            return again
+        over += [offset for offset in again if offset in never]
+        return [offset for offset in again if offset not in never]
+
+    def _new(self, lane: int, count: int, end: int, frontiers: dict[int, int]) -> list[int]:
+        """As many new records that are visible, and how far that has gone: hidden ones are passed over."""
+        asked = count
+        while True:
+            new = self._state.delivery.fresh(lane, asked, end)
+            not_now = hidden(self._partition, new[0], new[-1] + 1) if new else None
+            if not not_now:
+                visible = new[:count]
+                break
+            visible = [offset for offset in new if offset not in not_now][:count]
+            if len(visible) == count or len(new) < asked or asked >= MOST_PASSED:
+                break
+            asked = min(2 * asked, MOST_PASSED)
+        if new:
+            frontiers[lane] = (visible[-1] if len(visible) == count else new[-1]) + 1
+        if not_now:
+            self._passed += [(lane, offset) for offset in new if offset in not_now]
+        return visible
+
+    def _note_passed(self) -> None:
+        """Hidden records, as far as the frontiers have come: delayed ones sleep, cancelled ones are done with."""
+        frontiers = self.looked.frontiers
+        passed = [offset for lane, offset in self._passed if offset < frontiers[lane]]
+        # One that has fallen due since it was passed sleeps, too; it is woken as soon as that is written down.
+        never = [offset for offset in passed if is_never(self._partition, offset)]
+        asleep = sorted(set(passed).difference(never))
+        self.looked = self.looked._replace(asleep=asleep, skipped=[*self.looked.skipped, *never])
+
+    def _put_in_key_order(self, found: Gathered, fresh: set[int]) -> Gathered:
+        """Leave out records of keys that are under way; they get their turn when those are done with."""
+        delivery = self._state.delivery
+        taken: list[int] = []
+        keys: list[int] = []
+        deferred: list[tuple[int, int]] = []
+        begun: set[int] = set()
+        frontiers = dict(self.looked.frontiers)
+        for record in codec.decode(found.records):
+            key = _key_hash(record.key)
+            # One that slept has not begun either, unlike others that come again.
+            is_begun = record.offset not in fresh and not delivery.is_asleep(record.offset)
+            is_free = is_begun or key == 0 or (key not in begun and delivery.is_key_free(key))
+            has_room = delivery.deferred_count + len(deferred) < MOST_DEFERRED
+            if len(taken) >= self._limit or not (is_free or has_room):
+                if record.offset not in fresh:
+                    continue
+                frontiers = {lane: min(at, record.offset) for lane, at in frontiers.items()}
+                break
+            if is_free:
+                taken.append(record.offset)
+                keys.append(key)
+                begun.add(key)
+            else:
+                deferred.append((record.offset, key))
+        self.looked = Looked(taken, frontiers, (), self.looked.skipped, keys, deferred)
+        records, _ = codec.pick(found.records, array("q", taken).tobytes())
+        return Gathered(records, taken, found.reached)
+
+    def served(self, now: InstantNs) -> None:
+        taken = [TakeOfLane(lane, count) for lane, count in self._taken_by_lane.items()]
+        for lane, count in taken:
+            self._state.dequeued.note(lane, count, now=now)
+        self._state.lanes.served(self._waiting, taken, now=now)
+
+
+def _by_lane(plan: Sequence[TakeOfLane]) -> dict[int, int]:
+    counts: dict[int, int] = {}
+    for lane, count in plan:
+        counts[lane] = counts.get(lane, 0) + count
+    return counts
+
+
+def _key_hash(key: bytes | None) -> int:
+    """0 is for records without a key."""
+    if key is None:
+        return 0
+    return int.from_bytes(hashlib.blake2b(key, digest_size=7).digest(), "big") | 1 << 56

@@ -1,0 +1,125 @@
+"""Recurring schedules at work: operators make and change them, and what is due is published, each occurrence once.
+
+The record of an occurrence and the note that it has fired are one entry of the journal: there are both or neither.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from goqueue import codec
+from goqueue.core.schedules.events import RecordPlace, ScheduleEvent
+from goqueue.core.schedules.misfire import Firing
+from goqueue.core.schedules.schedule import ScheduleConfig, SchedulePatch
+from goqueue.core.schedules.schedules import Schedules
+from goqueue.core.schedules.state import ScheduleState
+from goqueue.engine.broker import SCHEDULES, Broker
+from goqueue.engine.placement import Placement
+from goqueue.errors import GoQueueError, InvalidRecord, RecordTooLarge, UnknownTopic
+from goqueue.model.ids import InstantNs
+from goqueue.model.topic import TopicName, topic_name
+
+__all__ = [
+    "SCHEDULE_HEADER",
+    "change_schedule",
+    "create_schedule",
+    "delete_schedule",
+    "fire_due",
+    "pause_schedule",
+]
+
+SCHEDULE_HEADER = "goqueue-schedule"
+"""Which occurrence of which schedule a record is for."""
+
+
+async def create_schedule(broker: Broker, config: ScheduleConfig) -> ScheduleState:
+    broker.catalog.topic(topic_name(config.topic))
+    await _change(broker, lambda schedules, now: schedules.create(config, now=now))
+    return broker.schedules.state(config.id)
+
+
+async def change_schedule(broker: Broker, schedule_id: str, patch: SchedulePatch) -> ScheduleState:
+    if isinstance(patch.topic, str):
+        broker.catalog.topic(topic_name(patch.topic))
+    await _change(broker, lambda schedules, now: schedules.change(schedule_id, patch, now=now))
+    return broker.schedules.state(schedule_id)
+
+
+async def pause_schedule(broker: Broker, schedule_id: str, *, paused: bool) -> ScheduleState:
+    def decide(schedules: Schedules, now: InstantNs) -> Sequence[ScheduleEvent]:
+        return schedules.pause(schedule_id, now=now) if paused else schedules.resume(schedule_id, now=now)
+
+    await _change(broker, decide)
+    return broker.schedules.state(schedule_id)
+
+
+async def delete_schedule(broker: Broker, schedule_id: str) -> None:
+    await _change(broker, lambda schedules, now: schedules.delete(schedule_id, now=now))
+
+
+async def fire_due(broker: Broker, placement: Placement) -> int:
+    """Publish what is due, the first first; how many firings that were."""
+    count = 0
+    while (due := broker.schedules.next_due()) is not None and due <= broker.clock.now_ns():
+        async with broker.schedules_turn:
+            decision = broker.schedules.decide_firings(now=broker.clock.now_ns())
+            await _write(broker, decision.skips)
+            for firing in decision.firings:
+                await _fire(broker, placement, firing)
+        count += len(decision.firings)
+        if not decision.firings and not decision.skips:
+            break
+    return count
+
+
+async def _fire(broker: Broker, placement: Placement, firing: Firing) -> None:
+    now = broker.clock.now_ns()
+    try:
+        topic = broker.catalog.topic(TopicName(firing.topic))
+        places = placement.of(topic)
+        number = places.by_turn() if firing.record.key is None else places.by_key(firing.record.key)
+        partition = broker.partition(topic.name, number)
+        headers = (*firing.record.headers, (SCHEDULE_HEADER, firing.identity.encode()))
+        batch = bytearray(codec.encode((msgspec.structs.replace(firing.record, headers=headers),)))
+        place = RecordPlace(number, partition.next_offset)
+        event = broker.schedules.fired(firing, now=now, place=place)
+        outcome: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def done(refusal: GoQueueError | None) -> None:
+            if refusal is None:
+                outcome.set_result(None)
+            else:
+                outcome.set_exception(refusal)
+
+        partition.append(
+            batch,
+            done,
+            durable=True,
+            max_value_bytes=topic.config.max_value_bytes,
+            also=(broker.streams.event(SCHEDULES, event),),
+            written=lambda: broker.schedules.apply(event),
+        )
+    except (UnknownTopic, InvalidRecord, RecordTooLarge) as refusal:
+        # It would be refused again and again, and nothing after it would ever fire.
+        await _write(broker, [broker.schedules.passed_over(firing, now=now, reason=refusal.message)])
+        return
+    # Whoever is stopped here must not leave the event half known: the entry is written all the same.
+    await asyncio.shield(outcome)
+
+
+async def _change(broker: Broker, decide: Callable[[Schedules, InstantNs], Sequence[ScheduleEvent]]) -> None:
+    async with broker.schedules_turn:
+        await _write(broker, decide(broker.schedules, broker.clock.now_ns()))
+
+
+async def _write(broker: Broker, events: Sequence[ScheduleEvent]) -> None:
+    if not events:
+        return
+
+    def apply() -> None:
+        for event in events:
+            broker.schedules.apply(event)
+
+    entry = tuple(broker.streams.event(SCHEDULES, event) for event in events)
+    await broker.commit.write(entry, written=apply)

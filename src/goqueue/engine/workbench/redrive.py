@@ -1,0 +1,259 @@
+"""Send dead letters back, or purge them: page by page, as fast as allowed.
+
+That a record is appended and that its dead letter is done with is one entry of the journal: it is never lost, and never
+sent back twice, whatever happens in between and whoever else does the same.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from goqueue import codec
+from goqueue.core.delivery.events import DeliveryEvent
+from goqueue.engine.browse import Place
+from goqueue.engine.group_commit import Done
+from goqueue.engine.partition import Partition
+from goqueue.engine.ports import Operation
+from goqueue.engine.queue.gather import gather
+from goqueue.engine.workbench.desk import Desk, Letter, origin_of
+from goqueue.engine.workbench.mending import Edit, Mended, Mending
+from goqueue.engine.workbench.search import Wanted, find
+from goqueue.errors import DiskFull, GoQueueError
+from goqueue.model.log import LogId
+from goqueue.model.topic import TopicName
+
+__all__ = ["Move", "NotMoved", "Orders", "Report", "purge", "redrive"]
+
+PAGE = 500
+MOST_BYTES = 8 * 1024 * 1024
+MOST_TOLD = 1000
+"""Moves and failures that are named one by one; all are counted."""
+STEPS_PER_S = 10
+"""How often a rate is kept to within a second."""
+NS_PER_S = 1_000_000_000
+NS_PER_MS = 1_000_000
+
+Handle = Callable[[list[Letter]], Awaitable[None]]
+
+
+class Orders(msgspec.Struct, frozen=True):
+    """What is to be done, with how many at most, and how fast. A dry run tells and changes nothing."""
+
+    wanted: Wanted
+    edit: Edit = Edit()
+    dry_run: bool = False
+    limit: int | None = None
+    per_second: float | None = None
+    after: Place | None = None
+    ends: tuple[int, ...] | None = None
+    """Only letters before these offsets of their partitions; without them, those that are there now."""
+
+
+class Move(NamedTuple):
+    """A letter, and the record it became; the offset is None when that is not known."""
+
+    partition: int
+    offset: int
+    target: LogId
+    target_offset: int | None
+
+
+class NotMoved(NamedTuple):
+    partition: int
+    offset: int
+    error: GoQueueError
+
+
+class Report(msgspec.Struct):
+    """What became of the letters that were selected."""
+
+    matched: int = 0
+    done: int = 0
+    """Sent back or purged; in a dry run, what would be."""
+    failed: int = 0
+    missing: int = 0
+    """Of places that were named: no letter there, or none that is left."""
+    moves: list[Move] = []
+    failures: list[NotMoved] = []
+    last: Place | None = None
+    """Where to go on, when the limit was reached before the end."""
+    ends: tuple[int, ...] = ()
+    stopped: GoQueueError | None = None
+    """Why not even all that was selected was looked at."""
+
+    def moved(self, moves: Sequence[Move]) -> None:
+        self.done += len(moves)
+        self.moves += moves[: MOST_TOLD - len(self.moves)]
+
+    def not_moved(self, partition: int, offset: int, error: GoQueueError) -> None:
+        self.failed += 1
+        if len(self.failures) < MOST_TOLD:
+            self.failures.append(NotMoved(partition, offset, error))
+
+
+async def redrive(desk: Desk, orders: Orders) -> Report:
+    """Append the selected letters to the topics they came from; all groups of those topics see them."""
+    mending = Mending(desk, orders.edit)
+    report = Report()
+
+    async def handle(letters: list[Letter]) -> None:
+        for number, offsets in _by_partition(letters):
+            while offsets:
+                offsets = await _redrive_some(desk, mending, desk.broker.partition(desk.name, number), offsets, report)
+
+    async def tell(letters: list[Letter]) -> None:
+        for letter in letters:
+            _foretell(mending, LogId(desk.name, letter.partition), letter, report)
+
+    return await _each_page(desk, orders, report, tell if orders.dry_run else handle)
+
+
+async def purge(desk: Desk, orders: Orders) -> Report:
+    """Be done with the selected letters, for good."""
+    report = Report()
+
+    async def handle(letters: list[Letter]) -> None:
+        for number, offsets in _by_partition(letters):
+            report.done += await _purge_some(desk, desk.broker.partition(desk.name, number), offsets)
+
+    async def tell(letters: list[Letter]) -> None:
+        report.done += len(letters)
+
+    return await _each_page(desk, orders, report, tell if orders.dry_run else handle)
+
+
+async def _each_page(desk: Desk, orders: Orders, report: Report, handle: Handle) -> Report:
+    """Letters that come while this goes on are left alone, so that it ends also when they come back at once."""
+    report.ends = desk.ends() if orders.ends is None else orders.ends
+    report.last = orders.after
+    pace = _Pace(desk, None if orders.dry_run else orders.per_second)
+    while orders.limit is None or report.matched < orders.limit:
+        most = pace.page if orders.limit is None else min(pace.page, orders.limit - report.matched)
+        page = await find(desk, orders.wanted, most, report.last, report.ends)
+        report.matched += len(page.letters)
+        report.missing += page.missing
+        try:
+            await handle(page.letters)
+        except GoQueueError as error:
+            if not report.done:
+                raise
+            # What is done is done, and worth to be told.
+            report.stopped = error
+            return report
+        report.last = page.last
+        await pace.rest(len(page.letters))
+        if page.last is None:
+            break
+    return report
+
+
+def _by_partition(letters: Sequence[Letter]) -> list[tuple[int, list[int]]]:
+    found: dict[int, list[int]] = {}
+    for letter in letters:
+        found.setdefault(letter.partition, []).append(letter.record.offset)
+    return sorted(found.items())
+
+
+def _foretell(mending: Mending, source: LogId, letter: Letter, report: Report) -> None:
+    try:
+        mended = mending.mend(source, letter.record, letter.origin)
+    except GoQueueError as error:
+        report.not_moved(letter.partition, letter.record.offset, error)
+    else:
+        report.moved([Move(letter.partition, letter.record.offset, mended.target, None)])
+
+
+class _Batch:
+    """Records for one partition, and the letters they come from."""
+
+    def __init__(self) -> None:
+        self.target: LogId | None = None
+        self.offsets: list[int] = []
+        self.parts: list[bytes] = []
+
+    def add(self, offset: int, mended: Mended) -> bool:
+        """Whether it belongs to this batch."""
+        if self.target not in (None, mended.target):
+            return False
+        self.target = mended.target
+        self.offsets.append(offset)
+        self.parts.append(mended.record)
+        return True
+
+
+async def _redrive_some(
+    desk: Desk, mending: Mending, source: Partition, offsets: list[int], report: Report
+) -> list[int]:
+    """Those of them that go to one partition; returns the others."""
+    broker = desk.broker
+    if broker.guard.is_full:
+        raise DiskFull(f"the disk is {broker.guard.used_share:.0%} full")
+    state = await desk.state(source)
+    await state.turn.acquire()
+    try:
+        here = [offset for offset in offsets if desk.is_open(source, offset)]
+        found = await gather(broker, source, here, MOST_BYTES)
+        others = [offset for offset in here if offset >= found.reached]
+        batch = _Batch()
+        for record in codec.decode(found.records):
+            try:
+                mended = mending.mend(source.id, record, origin_of(record))
+            except GoQueueError as error:
+                report.not_moved(source.id.partition, record.offset, error)
+                continue
+            if not batch.add(record.offset, mended):
+                others.append(record.offset)
+    except BaseException:
+        state.turn.release()
+        raise
+    target, base = batch.target, 0
+
+    def decide() -> DeliveryEvent | None:
+        return desk.settle(state, batch.offsets)
+
+    def write(operation: Operation, written: Callable[[], None], done: Done) -> None:
+        nonlocal base
+        assert target is not None
+        into = broker.partition(TopicName(target.topic), target.partition)
+        records = bytearray(b"".join(batch.parts))
+        base = into.append(records, done, durable=True, also=(operation,), written=written).base_offset
+
+    await broker.queues.change_now(state, decide, write)
+    if target is not None:
+        number = source.id.partition
+        report.moved([Move(number, offset, target, base + step) for step, offset in enumerate(batch.offsets)])
+    return sorted(others)
+
+
+async def _purge_some(desk: Desk, source: Partition, offsets: Sequence[int]) -> int:
+    state = await desk.state(source)
+    count = 0
+
+    def decide() -> DeliveryEvent | None:
+        nonlocal count
+        here = [offset for offset in offsets if desk.is_open(source, offset)]
+        count = len(here)
+        return desk.settle(state, here)
+
+    await desk.broker.queues.change(state, decide)
+    return count
+
+
+class _Pace:
+    """So many in a second. Also the last ones are waited for, so that calls one after the other keep to the rate."""
+
+    def __init__(self, desk: Desk, per_second: float | None) -> None:
+        self._clock = desk.broker.clock
+        self._per_second = per_second
+        self._next_ns = int(self._clock.now_ns())
+        self.page = PAGE if per_second is None else min(PAGE, max(1, int(per_second / STEPS_PER_S)))
+
+    async def rest(self, count: int) -> None:
+        if self._per_second is None or not count:
+            return
+        now = self._clock.now_ns()
+        self._next_ns = max(self._next_ns, now - NS_PER_S // STEPS_PER_S) + int(count / self._per_second * NS_PER_S)
+        wait_ms = (self._next_ns - now) // NS_PER_MS
+        if wait_ms > 0:
+            await self._clock.sleep_ms(wait_ms)

@@ -1,0 +1,50 @@
+"""How long a record may be delayed: what is wrong with an instant is the same on every way to the broker."""
+
+from collections.abc import Sequence
+
+from goqueue.errors import InvalidRecord
+from goqueue.model.topic import Cleanup, Topic
+
+__all__ = ["AT_ONCE", "LATEST_NS", "check_due", "check_dues", "due_ns"]
+
+NS_PER_MS = 1_000_000
+AT_ONCE = 0
+"""The instant of a record that is not delayed. Any instant that has passed means the same."""
+LATEST_NS = (1 << 63) - 1
+"""In the year 2262."""
+
+
+def due_ns(delay_ms: int | None, deliver_at_ns: int | None, *, now_ns: int) -> int:
+    """The instant that is meant when a delay, or an instant, or neither is given."""
+    if delay_ms is not None and deliver_at_ns is not None:
+        raise InvalidRecord("both a delay and an instant to deliver at", hint="give one of them")
+    if delay_ms is not None:
+        if delay_ms < 0:
+            raise InvalidRecord(f"a delay of {delay_ms} ms", hint="a delay is 0 or more")
+        return now_ns + delay_ms * NS_PER_MS if delay_ms else AT_ONCE
+    if deliver_at_ns is None:
+        return AT_ONCE
+    if deliver_at_ns < 0:
+        raise InvalidRecord(f"delivery at {deliver_at_ns} ns", hint="an instant is 0 (1970) or later")
+    return deliver_at_ns
+
+
+def check_dues(topic: Topic, dues: Sequence[int], *, since_ns: int) -> None:
+    """As `check_due`, for the records of a batch; None of them is before 1970."""
+    if dues:
+        if min(dues) < 0:
+            raise InvalidRecord(f"delivery at {min(dues)} ns", hint="an instant is 0 (1970) or later")
+        check_due(topic, max(dues), since_ns=since_ns)
+
+
+def check_due(topic: Topic, due: int, *, since_ns: int) -> None:
+    """A record written at `since_ns` must still be there when it is due."""
+    if due > LATEST_NS:
+        raise InvalidRecord(f"delivery at {due} ns", hint=f"the latest instant is {LATEST_NS} ns, in the year 2262")
+    kept_ms = topic.config.retention_ms
+    if kept_ms is None or topic.config.cleanup is Cleanup.COMPACT or due - since_ns <= kept_ms * NS_PER_MS:
+        return
+    raise InvalidRecord(
+        f"a delay of {(due - since_ns) // NS_PER_MS} ms, but {topic.name} keeps records for {kept_ms} ms",
+        hint="the record would be gone before it is due: choose an earlier time, or a longer retention for the topic",
+    )

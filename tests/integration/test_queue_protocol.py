@@ -1,0 +1,106 @@
+"""Native requests about the queue that no client of ours would send: refused, and nothing changes."""
+
+import pytest
+
+from goqueue.client import Admin, Producer
+from goqueue.client.link import Link
+from goqueue.errors import GoQueueError
+from goqueue.wire.native import messages
+from goqueue.wire.native.frames import Opcode
+
+TOPIC = "queue-protocol"
+
+
+@pytest.fixture
+async def link(shared_server):
+    made = Link(shared_server.native)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def part(shared_server, link, request):
+    """Three records, leased together."""
+    name = f"{TOPIC}-{request.node.name}".replace("[", "-").replace("]", "")
+    async with Admin(shared_server.native) as admin, Producer(shared_server.native) as producer:
+        await admin.create_topic(name, 1)
+        await producer.send_many(name, [b"0", b"1", b"2"])
+    reply, _ = await link.request(Opcode.TAKE, messages.Take(name, "worker", (name,)), messages.TakeReply)
+    (found,) = reply.parts
+    return found
+
+
+def settle(part, *runs, action="ack", **options):
+    lease = messages.LeasedRecords(part.topic, part.partition, part.grant, part.token, runs)
+    return messages.Settle(part.topic, action, (lease,), **options)
+
+
+async def outcome(link, request):
+    try:
+        reply = await link.ask(Opcode.SETTLE, request, messages.SettleReply)
+    except GoQueueError as refusal:
+        return refusal.code
+    (part,) = reply.parts
+    return None if part.error is None else part.error.code
+
+
+@pytest.mark.parametrize("action", ["ack", "nack", "reject", "extend", "release"])
+async def test_runs_of_records_that_make_no_sense_are_refused(link, part, action):
+    more = {"delay_ms": 1000} if action == "extend" else {}
+    for runs in (
+        [],
+        [(0, 0)],
+        [(0, -1)],
+        [(0, 10**12), (0, -(10**12))],
+        [(0, 100_001)],
+        [(-3, 3)],
+        [(3, 1)],
+        [(0, 4)],
+        [(2**62, 1)],
+        [(2**63 - 1, 2)],
+    ):
+        code = await outcome(link, settle(part, *runs, action=action, **more))
+        assert code in ("invalid_request", "unknown_receipt"), runs
+    assert await outcome(link, settle(part, (0, 3))) is None
+
+
+async def test_runs_that_overlap_count_once(link, part):
+    assert await outcome(link, settle(part, (0, 2), (1, 2), (0, 3), action="nack", delay_ms=0)) is None
+    take = messages.Take(part.topic, "worker", (part.topic,))
+    reply, _ = await link.request(Opcode.TAKE, take, messages.TakeReply)
+    assert [(one.deliveries, one.failures) for one in reply.parts[0].redelivered] == [(2, 1)] * 3
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"limit": 0},
+        {"limit": -1},
+        {"limit": 1001},
+        {"wait_ms": -1},
+        {"wait_ms": 60_001},
+        {"visibility_ms": 0},
+        {"visibility_ms": 12 * 3_600_000 + 1},
+        {"consumer": ""},
+        {"consumer": "x" * 201},
+        {"group": "../x"},
+        {"group": ""},
+        {"topics": ("../x",)},
+        {"topics": ()},
+        {"key_order": True},
+    ],
+)
+async def test_a_take_that_asks_for_what_cannot_be_is_refused(link, part, wrong):
+    given = {"group": part.topic, "consumer": "other", "topics": (part.topic,), **wrong}
+    if wrong == {"topics": ()}:
+        given["group"] = f"{part.topic}-new"
+    with pytest.raises(GoQueueError) as refusal:
+        await link.request(Opcode.TAKE, messages.Take(**given), messages.TakeReply)
+    assert refusal.value.code == "invalid_request"
+
+
+async def test_an_extension_without_a_length_or_beyond_all_bounds_is_refused(link, part):
+    for delay_ms in (None, -1, 12 * 3_600_000 + 1):
+        assert await outcome(link, settle(part, (0, 1), action="extend", delay_ms=delay_ms)) == "invalid_request"
+    for delay_ms in (-1, 12 * 3_600_000 + 1):
+        assert await outcome(link, settle(part, (0, 1), action="nack", delay_ms=delay_ms)) == "invalid_request"

@@ -1,0 +1,36 @@
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from goqueue.adapters.memory.ids import MemoryIdIndex
+from goqueue.adapters.memory.store import MemoryDisk, MemoryStore
+from goqueue.engine.broker import Broker
+from goqueue.testing.clock import FakeClock
+from goqueue.testing.entropy import SeededEntropy
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def disk() -> MemoryDisk:
+    return MemoryDisk()
+
+
+@pytest.fixture
+def open_broker(disk, clock) -> Callable:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Broker]:
+        async with Broker(MemoryStore(disk), clock, SeededEntropy(), MemoryIdIndex()) as broker:
+            yield broker
+
+    return opened
+
+
+@pytest.fixture
+async def broker(open_broker) -> AsyncIterator[Broker]:
+    async with open_broker() as opened:
+        yield opened
