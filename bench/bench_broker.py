@@ -10,11 +10,9 @@ import threading
 import urllib.request
 from pathlib import Path
 
-import uvloop
-
 from bench.report import Row, row
-from bench.server import BenchServer, running_server
-from goqueue.client import Admin, Cleanup, TopicConfig
+from bench.server import BenchServer, create_topics, put_load, running_server
+from goqueue.client import Cleanup, TopicConfig
 
 TOPIC = "bench"
 COMPACTED = "compacted"
@@ -26,22 +24,10 @@ def run(*, quick: bool) -> list[Row]:
         rows = []
         for measure in (_throughput, _steady, _housekeeping, _single, _memory):
             with running_server(f"{folder}/data") as server:
-                uvloop.run(_create(server))
+                create_topics(server, TOPIC)
                 rows += measure(server, quick=quick)
             shutil.rmtree(f"{folder}/data")
         return rows
-
-
-async def _create(server: BenchServer) -> None:
-    async with Admin(server.native) as admin:
-        await admin.create_topic(TOPIC, 3, TopicConfig())
-
-
-def load(name: str, **arguments: object) -> dict[str, float]:
-    command = [sys.executable, "-m", "bench.broker_client", name, json.dumps(arguments)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    answer: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return answer
 
 
 def _throughput(server: BenchServer, *, quick: bool) -> list[Row]:
@@ -49,11 +35,11 @@ def _throughput(server: BenchServer, *, quick: bool) -> list[Row]:
     figures: dict[str, list[float]] = {}
     for _ in range(rounds):
         for name, count in (("send", 400_000), ("send_many", 1_000_000), ("send_batch", 3_000_000)):
-            answer = load(name, address=server.native, topic=TOPIC, count=count // scale)
+            answer = put_load("broker_client", name, address=server.native, topic=TOPIC, count=count // scale)
             figures.setdefault(name, []).append(answer["per_s"])
         for form in ("raw", "arrow", "objects"):
             count = (1_000_000 if form == "objects" else 3_000_000) // scale
-            answer = load("fetch", address=server.native, topic=TOPIC, count=count, form=form)
+            answer = put_load("broker_client", "fetch", address=server.native, topic=TOPIC, count=count, form=form)
             figures.setdefault(form, []).append(answer["per_s"])
     unit = "records/s"
     return [
@@ -69,7 +55,9 @@ def _throughput(server: BenchServer, *, quick: bool) -> list[Row]:
 def _steady(server: BenchServer, *, quick: bool) -> list[Row]:
     rows = []
     for rate in (10_000, 100_000):
-        answer = load("offered", address=server.native, topic=TOPIC, rate=rate, seconds=5 if quick else 60)
+        answer = put_load(
+            "broker_client", "offered", address=server.native, topic=TOPIC, rate=rate, seconds=5 if quick else 60
+        )
         name = f"publish at {rate // 1000} K/s, fsync"
         rows.append(row(f"{name}, reached", answer["per_s"], "records/s"))
         limit = 10 if rate == 100_000 else None
@@ -82,14 +70,14 @@ def _steady(server: BenchServer, *, quick: bool) -> list[Row]:
 def _housekeeping(server: BenchServer, *, quick: bool) -> list[Row]:
     """The same steady load without and with a large compaction beside it."""
     seconds, records = (3, 300_000) if quick else (15, 3_000_000)
-    uvloop.run(_create_compacted(server))
-    load("send_keyed", address=server.native, topic=COMPACTED, count=records)
+    create_topics(server, COMPACTED, partitions=1, config=TopicConfig(cleanup=Cleanup.COMPACT))
+    put_load("broker_client", "send_keyed", address=server.native, topic=COMPACTED, count=records)
     rows = []
     for what in ("alone", "beside a compaction"):
         compaction = threading.Thread(target=_compact, args=(server,)) if what != "alone" else None
         if compaction is not None:
             compaction.start()
-        answer = load("offered", address=server.native, topic=TOPIC, rate=10_000, seconds=seconds)
+        answer = put_load("broker_client", "offered", address=server.native, topic=TOPIC, rate=10_000, seconds=seconds)
         if compaction is not None:
             compaction.join()
         for key in ("p50", "p99"):
@@ -103,17 +91,14 @@ def _compact(server: BenchServer) -> None:
         assert answer.status == 200
 
 
-async def _create_compacted(server: BenchServer) -> None:
-    async with Admin(server.native) as admin:
-        await admin.create_topic(COMPACTED, 1, TopicConfig(cleanup=Cleanup.COMPACT))
-
-
 def _single(server: BenchServer, *, quick: bool) -> list[Row]:
     rows = []
     for connections in (1, 16, 64):
         for kind, name, address in (("native", "single", server.native), ("HTTP", "single_http", server.http)):
             seconds = 1 if quick else 5
-            answer = load(name, address=address, topic=TOPIC, connections=connections, seconds=seconds)
+            answer = put_load(
+                "broker_client", name, address=address, topic=TOPIC, connections=connections, seconds=seconds
+            )
             what = f"one record per request, {kind}, {connections} connections"
             rows.append(row(what, answer["per_s"], "requests/s"))
             rows.append(row(f"{what}, p99", answer["p99_ms"], "ms"))
@@ -125,8 +110,10 @@ def _memory(server: BenchServer, *, quick: bool) -> list[Row]:
     turns = 2 if quick else 6
     samples = []
     for turn in range(turns):
-        load("send_batch", address=server.native, topic=TOPIC, count=200_000 if quick else 1_000_000)
-        load("fetch", address=server.native, topic=TOPIC, count=200_000 * (turn + 1), form="raw")
+        put_load(
+            "broker_client", "send_batch", address=server.native, topic=TOPIC, count=200_000 if quick else 1_000_000
+        )
+        put_load("broker_client", "fetch", address=server.native, topic=TOPIC, count=200_000 * (turn + 1), form="raw")
         samples.append(server.resident_mb())
     growth = max(samples[1:]) - samples[0]
     rows = [row("memory growth over 5 M records published and read", growth, "MB", at_most=50)]

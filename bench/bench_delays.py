@@ -1,20 +1,15 @@
 """Delayed records: scheduling, cancelling, firing, and a restart with a million of them pending."""
 
-import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-import uvloop
-
 from bench.report import Row, row
-from bench.server import BenchServer, running_server
-from goqueue.client import Admin, TopicConfig
+from bench.server import create_topics, put_load, running_server
+from goqueue.client import TopicConfig
 from goqueue.core.delay.delays import Delays
 from goqueue.model.ids import InstantNs
 
@@ -28,11 +23,18 @@ def run(*, quick: bool) -> list[Row]:
     with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as folder:
         data = f"{folder}/data"
         with running_server(data) as server:
-            _create(server, TOPIC, "firing")
+            create_topics(server, TOPIC, "firing", config=TopicConfig(retention_ms=None))
             before = server.resident_mb()
-            scheduled = load("schedule", address=server.native, topic=TOPIC, count=count)["per_s"]
+            scheduled = put_load("delays_client", "schedule", address=server.native, topic=TOPIC, count=count)["per_s"]
             memory = (server.resident_mb() - before) * 1e6 / count
-            late = load("firing", address=server.native, topic="firing", rate=10_000, seconds=2 if quick else 10)
+            late = put_load(
+                "delays_client",
+                "firing",
+                address=server.native,
+                topic="firing",
+                rate=10_000,
+                seconds=2 if quick else 10,
+            )
             os.kill(server.pid, signal.SIGKILL)
         begun = time.perf_counter()
         with running_server(data) as server:
@@ -47,22 +49,6 @@ def run(*, quick: bool) -> list[Row]:
         row("of those, early", late["early"], "records", at_most=0),
         *_in_process(count),
     ]
-
-
-def load(name: str, **arguments: object) -> dict[str, float]:
-    command = [sys.executable, "-m", "bench.delays_client", name, json.dumps(arguments)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    answer: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return answer
-
-
-def _create(server: BenchServer, *topics: str) -> None:
-    async def create() -> None:
-        async with Admin(server.native) as admin:
-            for topic in topics:
-                await admin.create_topic(topic, 3, TopicConfig(retention_ms=None))
-
-    uvloop.run(create())
 
 
 def _in_process(count: int) -> list[Row]:

@@ -1,21 +1,15 @@
 """The log as a queue: take, acknowledge, priorities, and what a million leases cost."""
 
-import json
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import msgspec
-import uvloop
 
 from bench.report import Row, row
-from bench.server import BenchServer, running_server
-from goqueue.client import Admin, TopicConfig
+from bench.server import BenchServer, create_topics, put_load, running_server
 from goqueue.core.delivery.delivery import Delivery, Looked, Returns
 from goqueue.core.delivery.policy import RetryPolicy
 from goqueue.core.priority.lane_index import LaneIndex
@@ -38,36 +32,24 @@ def run(*, quick: bool) -> list[Row]:
     return rows + _held() + _leases()
 
 
-def load(name: str, **arguments: object) -> dict[str, Any]:
-    command = [sys.executable, "-m", "bench.queue_client", name, json.dumps(arguments)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return answer
-
-
-def _create(server: BenchServer, *topics: str) -> None:
-    async def create() -> None:
-        async with Admin(server.native) as admin:
-            for topic in topics:
-                await admin.create_topic(topic, 3, TopicConfig())
-
-    uvloop.run(create())
-
-
 def _cycle(server: BenchServer, *, quick: bool) -> list[Row]:
     rounds, count = (1, 50_000) if quick else (5, 300_000)
     figures = []
     for number in range(rounds):
-        _create(server, f"cycle{number}")
-        answer = load("cycle", address=server.native, topic=f"cycle{number}", count=count, workers=WORKERS)
+        create_topics(server, f"cycle{number}")
+        answer = put_load(
+            "queue_client", "cycle", address=server.native, topic=f"cycle{number}", count=count, workers=WORKERS
+        )
         figures.append(answer["per_s"])
     note = f"100 B, fsync, {WORKERS} workers that take 100 and acknowledge them together"
     return [row("publish, take, acknowledge", figures, "records/s", at_least=100e3, note=note)]
 
 
 def _latency(server: BenchServer, *, quick: bool) -> list[Row]:
-    _create(server, "latency")
-    answer = load("latency", address=server.native, topic="latency", rate=5000, seconds=3 if quick else 20)
+    create_topics(server, "latency")
+    answer = put_load(
+        "queue_client", "latency", address=server.native, topic="latency", rate=5000, seconds=3 if quick else 20
+    )
     return [
         row(f"from publish to the worker at 5 K/s, {key}", answer[f"{key}_ms"], "ms", at_most=most)
         for key, most in (("p50", None), ("p99", 10), ("p999", None))
@@ -75,11 +57,18 @@ def _latency(server: BenchServer, *, quick: bool) -> list[Row]:
 
 
 def _single(server: BenchServer, *, quick: bool) -> list[Row]:
-    _create(server, "single")
-    load("fill", address=server.native, topic="single", count=100_000)
+    create_topics(server, "single")
+    put_load("queue_client", "fill", address=server.native, topic="single", count=100_000)
     rows = []
     for workers in (1, 16):
-        answer = load("single_ack", address=server.native, topic="single", seconds=1 if quick else 5, workers=workers)
+        answer = put_load(
+            "queue_client",
+            "single_ack",
+            address=server.native,
+            topic="single",
+            seconds=1 if quick else 5,
+            workers=workers,
+        )
         rows.append(row(f"one record acknowledged per request, {workers} workers", answer["per_s"], "records/s"))
     return rows
 
@@ -92,9 +81,11 @@ def _lanes(server: BenchServer, *, quick: bool) -> list[Row]:
     for number in range(rounds):
         for kind, figures in (("plain", plain), ("mixed", mixed)):
             topic = f"{kind}{number}"
-            _create(server, topic)
-            load("fill", address=server.native, topic=topic, count=count, priorities=kind == "mixed")
-            answer = load("drain", address=server.native, topic=topic, count=count, workers=WORKERS)
+            create_topics(server, topic)
+            put_load(
+                "queue_client", "fill", address=server.native, topic=topic, count=count, priorities=kind == "mixed"
+            )
+            answer = put_load("queue_client", "drain", address=server.native, topic=topic, count=count, workers=WORKERS)
             figures.append(answer["per_s"])
             if kind == "mixed":
                 off = max(abs(share - weight) for share, weight in zip(answer["shares"], WEIGHTS, strict=True))

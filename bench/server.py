@@ -7,9 +7,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-__all__ = ["BenchServer", "running_server"]
+import uvloop
+
+from goqueue.client import Admin, TopicConfig
+
+__all__ = ["BenchServer", "create_topics", "put_load", "running_server"]
 
 
 class BenchServer(NamedTuple):
@@ -38,3 +42,20 @@ def running_server(folder: str, *flags: str) -> Iterator[BenchServer]:
         finally:
             process.terminate()
             process.communicate()
+
+
+def put_load(module: str, name: str, **arguments: object) -> dict[str, Any]:
+    """Run one of the loads of a client module in a process of its own; its figures."""
+    command = [sys.executable, "-m", f"bench.{module}", name, json.dumps(arguments)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return figures
+
+
+def create_topics(server: BenchServer, *topics: str, partitions: int = 3, config: TopicConfig | None = None) -> None:
+    async def create() -> None:
+        async with Admin(server.native) as admin:
+            for topic in topics:
+                await admin.create_topic(topic, partitions, config)
+
+    uvloop.run(create())

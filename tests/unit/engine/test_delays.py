@@ -276,7 +276,7 @@ async def test_a_delayed_record_does_not_hold_up_those_behind_it_however_many_ar
 
 
 async def test_more_delayed_records_than_one_look_passes_do_not_hide_the_one_behind(scene, monkeypatch):
-    monkeypatch.setattr("goqueue.engine.queue.take.MOST_PASSED", 8)
+    monkeypatch.setattr("goqueue.engine.queue.search.MOST_PASSED", 8)
     await scene.publish(*[b"later"] * 50, delay_ms=SECOND)
     await scene.publish(b"now")
     assert await scene.taken(limit=3) == [b"now"]
@@ -314,7 +314,7 @@ async def test_a_record_that_falls_due_while_a_poll_passes_it_is_delivered_all_t
     """The poll has seen it hidden; it fires before the poll has written that down."""
     await scene.publish(b"now")
     await scene.publish(b"later", delay_ms=SECOND)
-    from goqueue.engine.queue import take as module
+    from goqueue.engine.queue import search as module
 
     gather = module.gather
 

@@ -9,7 +9,6 @@ from goqueue.core.groups.decisions.committing import OffsetAndMetadata
 from goqueue.engine.groups import commit_offsets
 from goqueue.engine.poll import reach
 from goqueue.engine.queue import settle
-from goqueue.engine.queue import take as taking
 from goqueue.errors import InvalidRequest
 from goqueue.model.record import Record
 from tests.unit.engine.queue_scene import (
@@ -133,7 +132,7 @@ async def test_a_nack_does_not_reorder_its_key_and_nor_does_a_restart(open_broke
 
 
 async def test_many_records_of_a_stuck_key_do_not_fill_the_memory(open_broker, monkeypatch):
-    monkeypatch.setattr(taking, "MOST_DEFERRED", 10)
+    monkeypatch.setattr("goqueue.engine.queue.search.MOST_DEFERRED", 10)
     async with open_broker() as broker:
         await made_topic(broker)
         await published(broker, *keyed(*[(b"a", b"a%d" % number) for number in range(30)], (b"b", b"b0")))

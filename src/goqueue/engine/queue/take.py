@@ -2,9 +2,6 @@
 
 import asyncio
 import contextlib
-import hashlib
-from array import array
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -12,36 +9,30 @@ from typing import NamedTuple
 import msgspec
 
 from goqueue import codec
-from goqueue.core.delivery.delivery import Attempts, Looked
+from goqueue.core.delivery.delivery import Attempts
 from goqueue.core.delivery.events import Leased, Opened
-from goqueue.core.priority.drr import Take as TakeOfLane
 from goqueue.engine.broker import Broker
 from goqueue.engine.fetch import LONGEST_WAIT_MS
 from goqueue.engine.group_commit import Done
 from goqueue.engine.partition import Partition
 from goqueue.engine.ports import Operation
 from goqueue.engine.queue.dead_letters import EXPIRED, DeadLetters
-from goqueue.engine.queue.gather import Gathered, gather
+from goqueue.engine.queue.gather import Gathered
 from goqueue.engine.queue.policies import settings_of
 from goqueue.engine.queue.positions import give_back_grant
+from goqueue.engine.queue.search import Search
 from goqueue.engine.queue.states import EVENT_BYTES, QueueState
-from goqueue.engine.visibility import hidden, is_never, is_waiting
+from goqueue.engine.visibility import is_waiting
 from goqueue.errors import GoQueueError, InvalidRequest, UnknownReceipt, UnknownTopic
-from goqueue.model.expiry import EXPIRES_HEADER, expiry_of
 from goqueue.model.ids import InstantNs
 from goqueue.model.log import LogId
-from goqueue.model.topic import LONGEST_VISIBILITY_MS, Expired, TopicName
+from goqueue.model.topic import LONGEST_VISIBILITY_MS, TopicName
 
 __all__ = ["MOST_IN_FLIGHT", "MOST_RECORDS", "TakeRequest", "Taken", "take"]
 
 MOST_RECORDS = 1000
 MOST_IN_FLIGHT = 1000
 MOST_BYTES = 16 * 1024 * 1024
-MOST_DEFERRED = 10_000
-"""Records that wait for others of their keys: with more, those behind them are not looked at."""
-MOST_PASSED = 10_000
-"""Hidden records that one look passes over."""
-EXPIRES_MARK = EXPIRES_HEADER.encode()
 NS_PER_MS = 1_000_000
 NS_PER_US = 1000
 
@@ -234,7 +225,7 @@ class _Taking:
                 await self._broker.queues.change(state, partial(state.delivery.forget_below, start))
             await state.turn.acquire()
             try:
-                search = _Search(self._broker, state, partition, limit, width)
+                search = Search(self._broker, state, partition, limit, width)
                 found = await search.run(room)
             except BaseException:
                 state.turn.release()
@@ -249,7 +240,7 @@ class _Taking:
                 return self._taken(state, event, found)
             width = min(2 * width, MOST_RECORDS)
 
-    async def _lease(self, state: QueueState, partition: Partition, search: "_Search") -> Leased | None:
+    async def _lease(self, state: QueueState, partition: Partition, search: Search) -> Leased | None:
         """For whoever has the turn."""
         broker, request = self._broker, self._request
         now = broker.clock.now_ns()
@@ -325,164 +316,3 @@ def _opened(broker: Broker, request: TakeRequest, state: QueueState, partition: 
         start = max(committed.offset, partition.log.start_offset)
     last_grant = broker.clock.now_ns() // NS_PER_US
     return state.delivery.open(start, in_key_order=request.in_key_order, last_grant=last_grant)
-
-
-class _Search:
-    """What one poll looks at in one partition."""
-
-    def __init__(self, broker: Broker, state: QueueState, partition: Partition, limit: int, width: int) -> None:
-        self._broker = broker
-        self._state = state
-        self._partition = partition
-        self._limit = limit
-        self._width = width
-        """How many to look at: more than to take, where those before were passed over for the order of their keys."""
-        self._waiting: list[int] = []
-        self._passed: list[tuple[int, int]] = []
-        """Lane and offset of new records that are hidden."""
-        self._taken_by_lane: Counter[int] = Counter()
-        self.looked = Looked((), {})
-        self.expired: list[int] = []
-        """They are leased with the others, and then moved to the dead letters."""
-
-    async def run(self, room: int) -> Gathered:
-        delivery = self._state.delivery
-        end = self._partition.high_watermark
-        now = self._broker.clock.now_ns()
-        self._waiting = delivery.ready(end, now=now)
-        self._state.follow(self._broker.catalog.topic(TopicName(self._state.log.topic)).config)
-        width = self._width if delivery.in_key_order else self._limit
-        wanted: list[int] = []
-        over: list[int] = []
-        fresh: set[int] = set()
-        frontiers: dict[int, int] = {}
-        lane_of: dict[int, int] = {}
-        for lane, count in _by_lane(self._state.lanes.plan(self._waiting, width, now=now)).items():
-            again = self._again(lane, count, over)
-            new = self._new(lane, count - len(again), end, frontiers) if count > len(again) else []
-            fresh.update(new)
-            wanted += again + new
-            lane_of |= dict.fromkeys(again + new, lane)
-        wanted.sort()
-        found = await gather(self._broker, self._partition, wanted, room)
-        if len(found.offsets) < len(wanted):
-            there = set(found.offsets)
-            looked_at = [offset for offset in wanted if offset < found.reached]
-            for offset in wanted[len(looked_at) :]:
-                # The bytes did not suffice: the lane is to be looked through from here the next time.
-                if offset in fresh:
-                    lane = lane_of[offset]
-                    frontiers[lane] = min(frontiers[lane], offset)
-            over += [offset for offset in looked_at if offset not in there]
-        if EXPIRES_MARK in found.records:
-            found = self._without_expired(found, over, now)
-        self.looked = Looked(found.offsets, frontiers, (), over)
-        if delivery.in_key_order:
-            found = self._put_in_key_order(found, fresh)
-        if self.expired:
-            # Dead letters are moved out of a lease, as all others are.
-            keys = [*self.looked.keys, *(0 for _ in self.expired)] if self.looked.keys else ()
-            self.looked = self.looked._replace(taken=[*self.looked.taken, *self.expired], keys=keys)
-        self._note_passed()
-        self._taken_by_lane = Counter(map(lane_of.__getitem__, self.looked.taken))
-        return found
-
-    def _without_expired(self, found: Gathered, over: list[int], now: InstantNs) -> Gathered:
-        """Leave out records whose time is over: they are skipped, or go to the dead letters if the topic wants that."""
-        gone: list[int] = []
-        for record in codec.decode(found.records):
-            expiry = expiry_of(record.headers)
-            if expiry is not None and expiry <= now:
-                gone.append(record.offset)
-        if not gone:
-            return found
-        config = self._broker.catalog.topic(TopicName(self._state.log.topic)).config
-        (self.expired if config.expired is Expired.DEAD_LETTER else over).extend(gone)
-        left = [offset for offset in found.offsets if offset not in gone]
-        return Gathered(codec.pick(found.records, array("q", left).tobytes())[0], left, found.reached)
-
-    def _again(self, lane: int, count: int, over: list[int]) -> list[int]:
-        """Records behind the frontier. Those that were cancelled in their sleep go to `over`."""
-        again = self._state.delivery.again(lane, count)
-        never = hidden(self._partition, again[0], again[-1] + 1) if again else None
-        if not never:
-            return again
-        over += [offset for offset in again if offset in never]
-        return [offset for offset in again if offset not in never]
-
-    def _new(self, lane: int, count: int, end: int, frontiers: dict[int, int]) -> list[int]:
-        """As many new records that are visible, and how far that has gone: hidden ones are passed over."""
-        asked = count
-        while True:
-            new = self._state.delivery.fresh(lane, asked, end)
-            not_now = hidden(self._partition, new[0], new[-1] + 1) if new else None
-            if not not_now:
-                visible = new[:count]
-                break
-            visible = [offset for offset in new if offset not in not_now][:count]
-            if len(visible) == count or len(new) < asked or asked >= MOST_PASSED:
-                break
-            asked = min(2 * asked, MOST_PASSED)
-        if new:
-            frontiers[lane] = (visible[-1] if len(visible) == count else new[-1]) + 1
-        if not_now:
-            self._passed += [(lane, offset) for offset in new if offset in not_now]
-        return visible
-
-    def _note_passed(self) -> None:
-        """Hidden records, as far as the frontiers have come: delayed ones sleep, cancelled ones are done with."""
-        frontiers = self.looked.frontiers
-        passed = [offset for lane, offset in self._passed if offset < frontiers[lane]]
-        # One that has fallen due since it was passed sleeps, too; it is woken as soon as that is written down.
-        never = [offset for offset in passed if is_never(self._partition, offset)]
-        asleep = sorted(set(passed).difference(never))
-        self.looked = self.looked._replace(asleep=asleep, skipped=[*self.looked.skipped, *never])
-
-    def _put_in_key_order(self, found: Gathered, fresh: set[int]) -> Gathered:
-        """Leave out records of keys that are under way; they get their turn when those are done with."""
-        delivery = self._state.delivery
-        taken: list[int] = []
-        keys: list[int] = []
-        deferred: list[tuple[int, int]] = []
-        begun: set[int] = set()
-        frontiers = dict(self.looked.frontiers)
-        for record in codec.decode(found.records):
-            key = _key_hash(record.key)
-            # One that slept has not begun either, unlike others that come again.
-            is_begun = record.offset not in fresh and not delivery.is_asleep(record.offset)
-            is_free = is_begun or key == 0 or (key not in begun and delivery.is_key_free(key))
-            has_room = delivery.deferred_count + len(deferred) < MOST_DEFERRED
-            if len(taken) >= self._limit or not (is_free or has_room):
-                if record.offset not in fresh:
-                    continue
-                frontiers = {lane: min(at, record.offset) for lane, at in frontiers.items()}
-                break
-            if is_free:
-                taken.append(record.offset)
-                keys.append(key)
-                begun.add(key)
-            else:
-                deferred.append((record.offset, key))
-        self.looked = Looked(taken, frontiers, (), self.looked.skipped, keys, deferred)
-        records, _ = codec.pick(found.records, array("q", taken).tobytes())
-        return Gathered(records, taken, found.reached)
-
-    def served(self, now: InstantNs) -> None:
-        taken = [TakeOfLane(lane, count) for lane, count in self._taken_by_lane.items()]
-        for lane, count in taken:
-            self._state.dequeued.note(lane, count, now=now)
-        self._state.lanes.served(self._waiting, taken, now=now)
-
-
-def _by_lane(plan: Sequence[TakeOfLane]) -> dict[int, int]:
-    counts: dict[int, int] = {}
-    for lane, count in plan:
-        counts[lane] = counts.get(lane, 0) + count
-    return counts
-
-
-def _key_hash(key: bytes | None) -> int:
-    """0 is for records without a key."""
-    if key is None:
-        return 0
-    return int.from_bytes(hashlib.blake2b(key, digest_size=7).digest(), "big") | 1 << 56
