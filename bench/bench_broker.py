@@ -10,12 +10,15 @@ import threading
 import urllib.request
 from pathlib import Path
 
+import uvloop
+
 from bench.report import Row, row
 from bench.server import BenchServer, create_topics, put_load, running_server
-from goqueue.client import Cleanup, TopicConfig
+from goqueue.client import Admin, Cleanup, LogId, TopicConfig
 
 TOPIC = "bench"
 COMPACTED = "compacted"
+RETAINED = "retained"
 
 
 def run(*, quick: bool) -> list[Row]:
@@ -72,7 +75,7 @@ def _housekeeping(server: BenchServer, *, quick: bool) -> list[Row]:
     seconds, records = (3, 300_000) if quick else (15, 3_000_000)
     create_topics(server, COMPACTED, partitions=1, config=TopicConfig(cleanup=Cleanup.COMPACT))
     put_load("broker_client", "send_keyed", address=server.native, topic=COMPACTED, count=records)
-    rows = []
+    rows = _beside_retention(server, quick=quick)
     for what in ("alone", "beside a compaction"):
         compaction = threading.Thread(target=_compact, args=(server,)) if what != "alone" else None
         if compaction is not None:
@@ -83,6 +86,33 @@ def _housekeeping(server: BenchServer, *, quick: bool) -> list[Row]:
         for key in ("p50", "p99"):
             rows.append(row(f"publish at 10 K/s {what}, {key}", answer[f"{key}_ms"], "ms"))
     return rows
+
+
+def _beside_retention(server: BenchServer, *, quick: bool) -> list[Row]:
+    """Long enough for a round of retention, which drops a log of several segments."""
+    seconds, records = (3, 300_000) if quick else (40, 3_000_000)
+    create_topics(server, RETAINED, partitions=1)
+    put_load("broker_client", "send_keyed", address=server.native, topic=RETAINED, count=records)
+
+    async def keep_little() -> None:
+        async with Admin(server.native) as admin:
+            await admin.alter_topic(RETAINED, TopicConfig(retention_bytes=1))
+
+    async def size() -> int:
+        async with Admin(server.native) as admin:
+            log = LogId(RETAINED, 0)
+            return (await admin.offsets_at([log], "latest"))[log] - (await admin.offsets_at([log], "earliest"))[log]
+
+    before = uvloop.run(size())
+    uvloop.run(keep_little())
+    answer = put_load("broker_client", "offered", address=server.native, topic=TOPIC, rate=10_000, seconds=seconds)
+    dropped = before - uvloop.run(size())
+    assert quick or dropped > records // 2, "retention has not run"
+    note = f"{dropped} records dropped meanwhile"
+    return [
+        row(f"publish at 10 K/s beside retention, {key}", answer[f"{key}_ms"], "ms", note=note)
+        for key in ("p50", "p99")
+    ]
 
 
 def _compact(server: BenchServer) -> None:

@@ -15,7 +15,7 @@ from goqueue.testing.simulated_disk import Step
 from tests.simulation.check import Reopened, Sweep, check_log
 from tests.simulation.random_life import RandomLife
 from tests.simulation.workload import Workload
-from tests.simulation.workloads import ALL, BIG, DEAD, ORDERS, one_move
+from tests.simulation.workloads import ALL, BIG, DEAD, ORDERS, moves_between_logs
 
 CRASHES_PER_LIFE = 12
 
@@ -47,9 +47,9 @@ def test_a_crash_during_recovery_loses_nothing_either(life: str) -> None:
 
 @pytest.mark.slow
 def test_every_write_torn_at_every_byte_recovers() -> None:
-    sweep = Sweep(one_move(), "bytes", exhaustive=0, samples=0, cuts=0, singles_every=1000)
+    sweep = Sweep(moves_between_logs(), "bytes", exhaustive=0, samples=0, cuts=0, singles_every=1000)
     print(f"{sweep.run()} crash states")
-    assert sweep.states > 3000
+    assert sweep.states > 5000
 
 
 @pytest.mark.parametrize("block", range(8))

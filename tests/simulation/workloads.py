@@ -27,20 +27,6 @@ def moves_between_logs() -> Workload:
     return work
 
 
-def one_move() -> Workload:
-    """Short enough to be torn at every byte: two logs, a checkpoint, and one entry over both with an event."""
-    work = Workload("one move")
-    work.create(ORDERS, DEAD)
-    work.write((work.append(ORDERS, 40), work.event("delivery")))
-    work.checkpoint()
-    work.write((work.append(DEAD, 40), work.append(ORDERS, 5), work.event("delivery")))
-    work.write((work.append(DEAD, 600),))
-    work.sync()
-    work.write((work.event("delivery"),))
-    work.sync()
-    return work
-
-
 def rolls_and_rotations() -> Workload:
     """Segments and journal files fill up every few entries, some of them in the middle of an unsynced stretch."""
     work = Workload("rolls")

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 
 import msgspec
@@ -100,7 +101,7 @@ async def _offsets(admin: Admin, logs: Collection[LogId], start: StartingPoint) 
     return {log: min(max(wanted[log], first[log]), last[log]) for log in logs}
 
 
-class _Reading:
+class _Reading(ABC):
     """Reads and prints until there is enough."""
 
     def __init__(
@@ -117,8 +118,9 @@ class _Reading:
         # Whoever follows waits until the broker is back.
         self._passing = (BrokerUnreachable,) if job.follow else ()
 
+    @abstractmethod
     async def prepare(self, logs: Collection[LogId]) -> None:
-        raise NotImplementedError
+        """Begin where the job says."""
 
     async def run(self) -> None:
         await self._output.write(self._printer.begin())

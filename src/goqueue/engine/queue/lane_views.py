@@ -13,7 +13,6 @@ from goqueue.model.topic import TopicName
 
 __all__ = ["QueueLanes", "lanes_of"]
 
-INTERNAL_PREFIX = "__"
 ENOUGH_FOR_ONE = 1
 
 
@@ -31,7 +30,7 @@ async def lanes_of(broker: Broker, *, group: str | None = None, topic: str | Non
         for state in broker.queues
         if group in (None, state.group) and topic in (None, state.log.topic) and state.delivery.is_open
     ]
-    found = [await _lanes(broker, state) for state in states if not state.group.startswith(INTERNAL_PREFIX)]
+    found = [await _lanes(broker, state) for state in states if not state.is_internal]
     return sorted(found, key=lambda one: (one.group, one.topic, one.partition))
 
 

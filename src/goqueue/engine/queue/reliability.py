@@ -7,8 +7,6 @@ from goqueue.engine.queue.states import QueueState
 
 __all__ = ["Reliability", "reliability"]
 
-INTERNAL_PREFIX = "__"
-
 
 class Reliability(msgspec.Struct):
     """Of one group in one topic."""
@@ -41,7 +39,7 @@ class Reliability(msgspec.Struct):
 def reliability(broker: Broker) -> list[Reliability]:
     found: dict[tuple[str, str], Reliability] = {}
     for state in broker.queues:
-        if not state.group.startswith(INTERNAL_PREFIX):
+        if not state.is_internal:
             place = (state.group, state.log.topic)
             found.setdefault(place, Reliability(*place)).add(state)
     return [found[place] for place in sorted(found)]

@@ -45,6 +45,11 @@ class QueueState:
         self.tally = Tally()
         self.turn = asyncio.Lock()
 
+    @property
+    def is_internal(self) -> bool:
+        """The broker's own, which no user named."""
+        return self.group.startswith("__")
+
     def follow(self, config: TopicConfig) -> None:
         """The topic says how lanes share what is delivered."""
         if config is not self._lane_settings:
