@@ -1,11 +1,14 @@
 # GoQueue. `make` alone lists what there is.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-run run test check static bench bench-quick fuzz fmt docs clean
+.PHONY: help setup setup-run run test check static bench bench-quick fuzz kill-transactions bank fmt docs clean
 SHELL := /bin/bash
 BIN := .venv/bin
+ROUNDS ?= 500
+SECONDS ?= 600
+SEED ?= 1
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-17s %s\n", $$1, $$2}'
 
 setup: ## everything for development: .venv, pinned packages, compiled codec, Java and Chromium where possible
 	@scripts/setup.sh dev
@@ -36,6 +39,13 @@ bench-quick: setup ## the same in less time, with smaller inputs
 
 fuzz: setup ## ten million hostile inputs against the codec
 	$(BIN)/python tests/fuzz/fuzz_codec.py --inputs 10000000 --seed 1
+
+kill-transactions: setup ## kill -9 at each write of a transaction, then at ROUNDS random moments under SEED
+	$(BIN)/python -m tests.integration.transaction_steps
+	$(BIN)/python -m tests.integration.transaction_kills --rounds $(ROUNDS) --seed $(SEED)
+
+bank: setup ## transfers as transactions for SECONDS, while tellers crash and the broker is killed, under SEED
+	$(BIN)/python -m tests.workloads.bank --seconds $(SECONDS) --seed $(SEED)
 
 fmt: setup ## format, and fix what the linter can fix
 	$(BIN)/ruff format

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from bench.report import Row, machine_facts, print_rows, save_rows
 
-GROUPS = ("codec", "storage", "broker", "groups", "queue", "delays")
+GROUPS = ("codec", "storage", "broker", "groups", "queue", "delays", "transactions", "schemas")
 
 
 def main() -> int:

@@ -39,11 +39,13 @@ def run(*, quick: bool) -> list[Row]:
         begun = time.perf_counter()
         with running_server(data) as server:
             restart = time.perf_counter() - begun
+            cancelled = put_load("delays_client", "cancel", address=server.native, topic=TOPIC, count=count)["per_s"]
     what = f"{count} over seven days"
     return [
         row("schedule, over sockets, fsync", scheduled, "records/s", at_least=100e3, note=f"{what}, 1000 in a request"),
         row("memory of the broker for each", memory, "bytes", note="buffers of the load included"),
         row("restart after kill -9 with all of them pending", restart, "s", at_most=5),
+        row("cancel, over sockets, fsync", cancelled, "records/s", at_least=100e3, note="1000 in a request"),
         row("lateness at 10 K due per second, p50", late["p50_ms"], "ms", note="until a waiting worker has them"),
         row("lateness at 10 K due per second, p99", late["p99_ms"], "ms", at_most=20),
         row("of those, early", late["early"], "records", at_most=0),

@@ -41,7 +41,7 @@ def _cycle(server: BenchServer, *, quick: bool) -> list[Row]:
             "queue_client", "cycle", address=server.native, topic=f"cycle{number}", count=count, workers=WORKERS
         )
         figures.append(answer["per_s"])
-    note = f"100 B, fsync, {WORKERS} workers that take 100 and acknowledge them together"
+    note = f"100 B, fsync, {WORKERS} workers that take 100 and acknowledge them together, 3 such requests under way"
     return [row("publish, take, acknowledge", figures, "records/s", at_least=100e3, note=note)]
 
 

@@ -11,7 +11,7 @@ import uvloop
 
 from bench.broker_client import percentiles
 from goqueue import codec
-from goqueue.client import Worker
+from goqueue.client import Admin, Worker
 from goqueue.client.connection import connect
 from goqueue.model.record import Record
 from goqueue.wire.native.frames import Opcode
@@ -44,6 +44,27 @@ async def schedule(address: str, topic: str, count: int) -> dict[str, float]:
     return {"per_s": count / took}
 
 
+async def cancel(address: str, topic: str, count: int) -> dict[str, float]:
+    """The first records of three partitions, `count` in all, a thousand in a request."""
+    each = count // 3 // BATCH * BATCH
+    gate = asyncio.Semaphore(UNDER_WAY)
+    cancelled = 0
+
+    async def cancel_batch(admin: Admin, partition: int, first: int) -> None:
+        nonlocal cancelled
+        async with gate:
+            ended = await admin.cancel_delayed_many(topic, [(partition, first + step) for step in range(BATCH)])
+        cancelled += len(ended.cancelled)
+
+    async with Admin(address) as admin:
+        batches = [(partition, first) for first in range(0, each, BATCH) for partition in range(3)]
+        before = time.perf_counter()
+        await asyncio.gather(*(cancel_batch(admin, *batch) for batch in batches))
+        took = time.perf_counter() - before
+    assert cancelled == 3 * each, f"{cancelled} of {3 * each} were cancelled"
+    return {"per_s": cancelled / took}
+
+
 async def firing(address: str, topic: str, rate: int, seconds: int) -> dict[str, float]:
     """How late a waiting worker has records, of which so many fall due in each second."""
     count = rate * seconds
@@ -68,7 +89,7 @@ async def firing(address: str, topic: str, rate: int, seconds: int) -> dict[str,
     return {"early": early, **percentiles(late)}
 
 
-LOADS = {one.__name__: one for one in (schedule, firing)}
+LOADS = {one.__name__: one for one in (schedule, cancel, firing)}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)

@@ -11,7 +11,7 @@ import uvloop
 
 from bench.broker_client import percentiles
 from goqueue import codec
-from goqueue.client import Producer, Worker
+from goqueue.client import Job, Producer, Worker
 from goqueue.model.record import Record
 
 VALUE = bytes(100)
@@ -30,18 +30,29 @@ async def fill(address: str, topic: str, count: int, priorities: bool = False) -
 
 
 async def cycle(address: str, topic: str, count: int, workers: int) -> dict[str, float]:
-    """Publish, take a hundred, acknowledge them together, all at the same time."""
+    """Publish, take a hundred, acknowledge them together, all at the same time.
+
+    A worker goes on while its acknowledgements are on their way, up to three of them.
+    """
     left = count
     begun = time.perf_counter()
 
     async def work() -> None:
         nonlocal left
-        async with Worker(topic, group=GROUP, bootstrap=address) as worker:
+        room = asyncio.Semaphore(3)
+        async with Worker(topic, group=GROUP, bootstrap=address) as worker, asyncio.TaskGroup() as acks:
+
+            async def ack(jobs: list[Job]) -> None:
+                nonlocal left
+                await worker.ack(*jobs)
+                left -= len(jobs)
+                room.release()
+
             while left > 0:
                 jobs = await worker.take(100, wait_ms=100)
                 if jobs:
-                    await worker.ack(*jobs)
-                    left -= len(jobs)
+                    await room.acquire()
+                    acks.create_task(ack(jobs))
 
     await asyncio.gather(fill(address, topic, count), *(work() for _ in range(workers)))
     return {"per_s": count / (time.perf_counter() - begun)}

@@ -4,9 +4,11 @@ from typing import ClassVar
 
 __all__ = [
     "ERRORS_BY_CODE",
+    "AlreadyDecided",
     "BrokerUnreachable",
     "BufferFull",
     "ClientClosed",
+    "CompatibilityNotSet",
     "CorruptBatch",
     "DataFolderDamaged",
     "DataFolderInUse",
@@ -15,24 +17,42 @@ __all__ = [
     "GoQueueError",
     "GroupFull",
     "GroupNotEmpty",
+    "IncompatibleSchema",
     "InconsistentProtocol",
     "InternalError",
+    "InvalidCompatibilityLevel",
+    "InvalidMode",
     "InvalidRecord",
     "InvalidRequest",
+    "InvalidSchema",
     "InvalidSettings",
+    "InvalidSubject",
+    "InvalidVersion",
     "LogExists",
     "LogReadOnly",
     "MemberFenced",
+    "ModeNotSet",
+    "NotTransactional",
     "OffsetOutOfRange",
+    "OperationNotPermitted",
     "OutOfOrderSequence",
     "ProducerFenced",
     "RecordTooLarge",
+    "ReferenceExists",
     "RequestTimeout",
     "ScheduleExists",
+    "SchemaIdMismatch",
+    "SchemaMismatch",
+    "SchemaTooLarge",
+    "SchemaViolation",
     "StaleGeneration",
     "StorageBusy",
     "StorageFailed",
+    "SubjectNotSoftDeleted",
+    "SubjectSoftDeleted",
     "TopicExists",
+    "TransactionConflict",
+    "TransactionEnded",
     "UnknownDelay",
     "UnknownGroup",
     "UnknownLog",
@@ -41,7 +61,12 @@ __all__ = [
     "UnknownProducer",
     "UnknownReceipt",
     "UnknownSchedule",
+    "UnknownSchema",
+    "UnknownSubject",
     "UnknownTopic",
+    "UnknownVersion",
+    "VersionNotSoftDeleted",
+    "VersionSoftDeleted",
 ]
 
 
@@ -307,6 +332,192 @@ class UnknownReceipt(GoQueueError):
 
     code = "unknown_receipt"
     default_hint = "the record is delivered again; extend the lease of work that takes long"
+
+
+class InvalidSchema(InvalidRequest):
+    """The text is not a schema of its format, or one that it refers to is missing."""
+
+    code = "invalid_schema"
+    default_hint = "correct the schema at the place named, and check it with the tools of its format"
+
+
+class SchemaTooLarge(InvalidSchema):
+    """The text of a schema is over its limit."""
+
+    code = "schema_too_large"
+    default_hint = "split it into several schemas that refer to each other"
+
+
+class SchemaViolation(InvalidRecord):
+    """A value does not fit the schema of its topic."""
+
+    code = "schema_violation"
+    default_hint = "publish what fits a schema of the subject, or set schema_validation of the topic to off"
+
+
+class SchemaMismatch(InvalidRecord):
+    """A client cannot write a value with its schema, or read bytes into one; `path` says where, if that is known."""
+
+    code = "schema_mismatch"
+    default_hint = "compare both schemas, for instance with `goqueue schema diff`"
+
+    def __init__(self, message: str, *, path: str = "", hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.path = path
+
+
+class SchemaIdMismatch(InvalidRequest):
+    """The schema that is to be imported under an id is there already, under another one."""
+
+    code = "schema_id_mismatch"
+    default_hint = "import into an empty registry, or use the id that the schema has here"
+
+
+class InvalidSubject(InvalidRequest):
+    """The name of a subject is not one."""
+
+    code = "invalid_subject"
+    default_hint = "a subject has a name of 1 to 249 printable characters"
+
+
+class InvalidVersion(InvalidRequest):
+    """The version asked for is not a number of one."""
+
+    code = "invalid_version"
+    default_hint = "give a number from 1 to 2147483647, or latest"
+
+
+class InvalidCompatibilityLevel(InvalidRequest):
+    """There is no such compatibility level."""
+
+    code = "invalid_compatibility_level"
+
+
+class InvalidMode(InvalidRequest):
+    """There is no such mode of the registry."""
+
+    code = "invalid_mode"
+
+
+class IncompatibleSchema(GoQueueError):
+    """The schema breaks the compatibility that its subject promises; `reasons` says where and why."""
+
+    code = "incompatible_schema"
+    default_hint = "give fields that come or go a default, or set another compatibility level for the subject"
+
+    def __init__(self, message: str, *, reasons: tuple[str, ...] = (), hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.reasons = reasons
+
+
+class OperationNotPermitted(GoQueueError):
+    """The mode of the registry or of the subject does not allow it."""
+
+    code = "operation_not_permitted"
+    default_hint = "set another mode first"
+
+
+class ReferenceExists(GoQueueError):
+    """The schema cannot go while others refer to it."""
+
+    code = "reference_exists"
+    default_hint = "delete the schemas that refer to it first"
+
+
+class UnknownSubject(GoQueueError):
+    """No schema was registered under this subject, or all were deleted."""
+
+    code = "unknown_subject"
+    default_hint = "check the spelling against the list of subjects"
+
+
+class UnknownVersion(GoQueueError):
+    """The subject has no such version."""
+
+    code = "unknown_version"
+    default_hint = "check the list of the subject's versions"
+
+
+class UnknownSchema(GoQueueError):
+    """There is no such schema, or the subject does not have it."""
+
+    code = "unknown_schema"
+
+
+class SubjectSoftDeleted(GoQueueError):
+    """The subject has been deleted already, though not permanently."""
+
+    code = "subject_soft_deleted"
+    default_hint = "delete it permanently, if it is to go for good"
+
+
+class SubjectNotSoftDeleted(GoQueueError):
+    """Only what has been deleted can be deleted permanently."""
+
+    code = "subject_not_soft_deleted"
+    default_hint = "delete the subject first, then delete it permanently"
+
+
+class VersionSoftDeleted(GoQueueError):
+    """The version has been deleted already, though not permanently."""
+
+    code = "version_soft_deleted"
+    default_hint = "delete it permanently, if it is to go for good"
+
+
+class VersionNotSoftDeleted(GoQueueError):
+    """Only what has been deleted can be deleted permanently."""
+
+    code = "version_not_soft_deleted"
+    default_hint = "delete the version first, then delete it permanently"
+
+
+class CompatibilityNotSet(GoQueueError):
+    """The subject has no configuration of its own; the global one holds."""
+
+    code = "compatibility_not_set"
+    default_hint = "ask for the global configuration, or for the one in effect"
+
+
+class ModeNotSet(GoQueueError):
+    """The subject has no mode of its own; the global one holds."""
+
+    code = "mode_not_set"
+    default_hint = "ask for the global mode, or for the one in effect"
+
+
+class NotTransactional(GoQueueError):
+    """The producer has no transactional id, so it cannot begin a transaction."""
+
+    code = "not_transactional"
+    default_hint = "ask for a producer id with a transactional_id"
+
+
+class UnknownTransaction(GoQueueError):
+    """There was no such transaction, it is another producer's, or it ended long ago."""
+
+    code = "unknown_transaction"
+    default_hint = "begin another transaction; what was not committed did not take effect"
+
+
+class TransactionEnded(GoQueueError):
+    """The transaction was committed or aborted already, perhaps because its time was up."""
+
+    code = "transaction_ended"
+    default_hint = "begin another transaction"
+
+
+class TransactionConflict(GoQueueError):
+    """Another transaction, or the state that this one is in, stands against it."""
+
+    code = "transaction_conflict"
+
+
+class AlreadyDecided(GoQueueError):
+    """What belongs to the larger transaction was decided before, in another way."""
+
+    code = "already_decided"
+    default_hint = "drop this work: the decision stands, and what it left out did not take effect"
 
 
 def _tree(kind: type[GoQueueError]) -> dict[str, type[GoQueueError]]:

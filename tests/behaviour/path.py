@@ -43,6 +43,8 @@ class Ability(Enum):
     """Take records for a while, and say of each what became of it."""
     RELEASE = auto()
     """Give back what was taken as if nothing had happened."""
+    TRANSACTIONS = auto()
+    """Records, acknowledgements and offsets that count together or not at all."""
 
 
 class Refused(Exception):
@@ -164,7 +166,16 @@ class Path(Protocol):
 
     # RECORDS
     async def publish(self, topic: str, records: Sequence[Out], *, durability: str | None = None) -> list[Place]: ...
-    async def read(self, topic: str, partition: int, offset: int = 0, limit: int = 1000) -> list[Got]: ...
+    async def read(
+        self,
+        topic: str,
+        partition: int,
+        offset: int = 0,
+        limit: int = 1000,
+        *,
+        isolation: str = "read_committed",
+    ) -> list[Got]:
+        """Another isolation needs TRANSACTIONS."""
 
     # GROUPS
     async def group(self, name: str) -> GroupFacts: ...
@@ -195,8 +206,23 @@ class Path(Protocol):
         """What became of it, and the value of the record."""
 
     async def cancel(self, topic: str, place: Place) -> DelayFacts: ...
+    async def cancel_many(self, topic: str, places: Sequence[Place]) -> tuple[list[Place], dict[Place, str]]:
+        """Those that are cancelled, and for each of the others a code that says why not."""
+
     async def reschedule(self, topic: str, place: Place, due_ns: int) -> DelayFacts: ...
     async def delay_stats(self, topic: str) -> dict[str, int]: ...
+
+    # TRANSACTIONS
+    async def begin_transaction(self, transactional_id: str, timeout_ms: int = 60_000) -> Any:
+        """As an instance that has just come, which fences the one before; a handle for the others."""
+
+    async def publish_in(self, handle: Any, topic: str, partition: int, values: Sequence[bytes]) -> None: ...
+    async def ack_in(self, handle: Any, lent: Lent, action: str = "ack") -> None:
+        """Or "nack", or "reject"."""
+
+    async def offsets_in(self, handle: Any, group: str, topic: str, partition: int, offset: int) -> None: ...
+    async def commit_transaction(self, handle: Any) -> None: ...
+    async def abort_transaction(self, handle: Any) -> None: ...
 
     # CONSUMING
     def consumer(self, group: str, *topics: str, **options: Any) -> AbstractAsyncContextManager[Consuming]: ...

@@ -39,6 +39,7 @@ class AsyncioPath:
             Ability.QUEUE,
             Ability.RELEASE,
             Ability.DELAYS,
+            Ability.TRANSACTIONS,
         }
     )
     library: Any = client
@@ -46,6 +47,7 @@ class AsyncioPath:
     def __init__(self, server: Server) -> None:
         self._address = server.native
         self._admin = self.library.Admin(server.native)
+        self._producers: list[Any] = []
 
     async def _ask(self, action: Callable[..., Any], *given: Any, **options: Any) -> Any:
         with refusals():
@@ -61,7 +63,13 @@ class AsyncioPath:
         with refusals():
             return await delivery
 
+    async def _entered(self, kind: Any) -> Any:
+        with refusals():
+            return await kind.__aenter__()
+
     async def close(self) -> None:
+        for producer in self._producers:
+            await self._ask(producer.close, flush=False)
         await self._ask(self._admin.close)
 
     # Topics.
@@ -110,9 +118,17 @@ class AsyncioPath:
             sent = [await self._outcome(delivery) for delivery in deliveries]
         return [Place(one.partition, one.offset) for one in sent]
 
-    async def read(self, topic: str, partition: int, offset: int = 0, limit: int = 1000) -> list[Got]:
+    async def read(
+        self,
+        topic: str,
+        partition: int,
+        offset: int = 0,
+        limit: int = 1000,
+        *,
+        isolation: str = "read_committed",
+    ) -> list[Got]:
         log = LogId(topic, partition)
-        consumer = self.library.Consumer(topic, bootstrap=self._address)
+        consumer = self.library.Consumer(topic, bootstrap=self._address, isolation=isolation)
         with refusals():
             async with self._opened(consumer) as opened:
                 await self._ask(opened.pause, *(await self._assigned(opened) - {log}))
@@ -127,6 +143,29 @@ class AsyncioPath:
 
     async def _assigned(self, consumer: Any) -> frozenset[LogId]:
         return consumer.assigned
+
+    # Transactions: a handle is a producer, and the transaction that it has begun.
+
+    async def begin_transaction(self, transactional_id: str, timeout_ms: int = 60_000) -> Any:
+        settings = {"transactional_id": transactional_id, "transaction_timeout_ms": timeout_ms}
+        producer = self.library.Producer(self._address, **settings)
+        self._producers.append(producer)
+        return producer, await self._entered(producer.transaction())
+
+    async def publish_in(self, handle: Any, topic: str, partition: int, values: Sequence[bytes]) -> None:
+        await self._ask(handle[0].send_many, topic, values, partition=partition)
+
+    async def ack_in(self, handle: Any, lent: Lent, action: str = "ack") -> None:
+        await self._ask(getattr(handle[1], action), lent.receipt)
+
+    async def offsets_in(self, handle: Any, group: str, topic: str, partition: int, offset: int) -> None:
+        await self._ask(handle[1].add_offsets, group, {LogId(topic, partition): offset})
+
+    async def commit_transaction(self, handle: Any) -> None:
+        await self._ask(handle[1].commit)
+
+    async def abort_transaction(self, handle: Any) -> None:
+        await self._ask(handle[1].abort)
 
     # Groups.
 
@@ -169,6 +208,11 @@ class AsyncioPath:
 
     async def cancel(self, topic: str, place: Place) -> DelayFacts:
         return _delay(await self._ask(self._admin.cancel_delayed, topic, *place))
+
+    async def cancel_many(self, topic: str, places: Sequence[Place]) -> tuple[list[Place], dict[Place, str]]:
+        found = await self._ask(self._admin.cancel_delayed_many, topic, places)
+        refused = {Place(*place): error.code for place, error in found.refused.items()}
+        return [Place(*place) for place in found.cancelled], refused
 
     async def reschedule(self, topic: str, place: Place, due_ns: int) -> DelayFacts:
         return _delay(await self._ask(self._admin.reschedule_delayed, topic, *place, deliver_at_ns=due_ns))
@@ -273,6 +317,9 @@ class SyncPath(AsyncioPath):
 
     async def _outcome(self, delivery: Any) -> Any:
         return await self._ask(delivery.result, 30)
+
+    async def _entered(self, kind: Any) -> Any:
+        return await self._ask(kind.__enter__)
 
 
 def _facts(topic: Topic) -> TopicFacts:

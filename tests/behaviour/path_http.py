@@ -75,7 +75,15 @@ class HttpPath:
             raise Refused(failed["code"], failed["error"])
         return [Place(one["partition"], one["offset"]) for one in results]
 
-    async def read(self, topic: str, partition: int, offset: int = 0, limit: int = 1000) -> list[Got]:
+    async def read(
+        self,
+        topic: str,
+        partition: int,
+        offset: int = 0,
+        limit: int = 1000,
+        *,
+        isolation: str = "read_committed",
+    ) -> list[Got]:
         found: list[Got] = []
         while len(found) < limit:
             page = await self._ask(
@@ -84,6 +92,7 @@ class HttpPath:
                 offset=offset,
                 limit=min(limit - len(found), 1000),
                 format="base64",
+                isolation=isolation,
             )
             found += [_got(topic, one) for one in page["messages"]]
             if page["next_offset"] == offset:
@@ -142,12 +151,43 @@ class HttpPath:
         assert found["cancelled"] is found["canceled"] is True
         return _delay(found)
 
+    async def cancel_many(self, topic: str, places: Sequence[Place]) -> tuple[list[Place], dict[Place, str]]:
+        body = {"records": [place._asdict() for place in places]}
+        found = await self._ask("POST", f"/topics/{topic}/delayed/cancel", body)
+        refused = {Place(one["partition"], one["offset"]): one["code"] for one in found["not_cancelled"]}
+        return [Place(**one) for one in found["cancelled"]], refused
+
     async def reschedule(self, topic: str, place: Place, due_ns: int) -> DelayFacts:
         return _delay(await self._ask("PATCH", _delayed_at(topic, place), {"deliverAt": _instant(due_ns)}))
 
     async def delay_stats(self, topic: str) -> dict[str, int]:
         found = {one["topic"]: one for one in (await self._ask("GET", "/delay/stats"))["topics"]}
         return {name: found[topic][name] for name in ("pending", "delivered", "cancelled")}
+
+    # Transactions.
+
+    async def begin_transaction(self, transactional_id: str, timeout_ms: int = 60_000) -> dict[str, int]:
+        body = {"transactional_id": transactional_id, "transaction_timeout_ms": timeout_ms}
+        producer = await self._ask("POST", "/producers/init", body)
+        begun = await self._ask("POST", "/transactions/begin", producer)
+        return {name: begun[name] for name in ("transaction", "producer_id", "epoch")}
+
+    async def publish_in(self, handle: dict[str, int], topic: str, partition: int, values: Sequence[bytes]) -> None:
+        messages = [{"topic": topic, "partition": partition, "value": _base64(value)} for value in values]
+        await self._ask("POST", "/transactions/publish", {**handle, "messages": messages})
+
+    async def ack_in(self, handle: dict[str, int], lent: Lent, action: str = "ack") -> None:
+        await self._ask("POST", "/transactions/add-acks", {**handle, "receipts": [lent.receipt], "action": action})
+
+    async def offsets_in(self, handle: dict[str, int], group: str, topic: str, partition: int, offset: int) -> None:
+        body = {**handle, "group": group, "offsets": {topic: {str(partition): offset}}}
+        await self._ask("POST", "/transactions/add-offsets", body)
+
+    async def commit_transaction(self, handle: dict[str, int]) -> None:
+        await self._ask("POST", "/transactions/commit", handle)
+
+    async def abort_transaction(self, handle: dict[str, int]) -> None:
+        await self._ask("POST", "/transactions/abort", handle)
 
     # Members.
 

@@ -12,9 +12,10 @@ from goqueue.model.delay import due_ns
 from goqueue.model.log import LogId
 from goqueue.model.record import Record
 from goqueue.model.record_id import with_id
-from goqueue.wire.native import messages
+from goqueue.model.runs import offsets_of
+from goqueue.wire.native import messages, transactions
 from goqueue.wire.native.frames import Opcode
-from tests.behaviour.path import Ability, Assignment, Got, Out, Place
+from tests.behaviour.path import Ability, Assignment, Got, Lent, Out, Place
 from tests.behaviour.path_clients import AsyncioPath, refusals
 from tests.behaviour.serving import Server
 
@@ -25,12 +26,21 @@ class NativePath(AsyncioPath):
     """Topics and looking at groups are one request each, for which the asyncio Admin stands."""
 
     abilities = frozenset(
-        {Ability.TOPICS, Ability.RECORDS, Ability.READ_ERRORS, Ability.GROUPS, Ability.MEMBERS, Ability.DELAYS}
+        {
+            Ability.TOPICS,
+            Ability.RECORDS,
+            Ability.READ_ERRORS,
+            Ability.GROUPS,
+            Ability.MEMBERS,
+            Ability.DELAYS,
+            Ability.TRANSACTIONS,
+        }
     )
 
     def __init__(self, server: Server) -> None:
         super().__init__(server)
         self._link = Link(server.native)
+        self._sequences: dict[int, dict[tuple[str, int], int]] = {}
 
     async def close(self) -> None:
         await super().close()
@@ -41,6 +51,22 @@ class NativePath(AsyncioPath):
             connection = await self._link.connection()
             head, rest = await connection.request(opcode, message, reply, tail)
             return (head, rest) if reply is messages.Fetched else head
+
+    # Delays.
+
+    async def cancel_many(self, topic: str, places: Sequence[Place]) -> tuple[list[Place], dict[Place, str]]:
+        """A run for each record: they need be neither in order nor joined."""
+        records = tuple(messages.PendingRecords(partition, ((offset, 1),)) for partition, offset in places)
+        request = messages.CancelDelayed(topic, records)
+        parts = (await self._request(Opcode.CANCEL_DELAYED, request, messages.CancelDelayedReply)).parts
+        cancelled = [Place(part.partition, offset) for part in parts for offset in offsets_of(part.cancelled)]
+        refused = {
+            Place(part.partition, offset): one.error.code
+            for part in parts
+            for one in part.refused
+            for offset in offsets_of(one.runs)
+        }
+        return sorted(cancelled), refused
 
     # Records.
 
@@ -65,10 +91,19 @@ class NativePath(AsyncioPath):
                 places[number] = Place(partition, offset)
         return [place for place in places if place is not None]
 
-    async def read(self, topic: str, partition: int, offset: int = 0, limit: int = 1000) -> list[Got]:
+    async def read(
+        self,
+        topic: str,
+        partition: int,
+        offset: int = 0,
+        limit: int = 1000,
+        *,
+        isolation: str = "read_committed",
+    ) -> list[Got]:
         found: list[Got] = []
         while len(found) < limit:
-            request = messages.Fetch((messages.FetchFrom(topic, partition, offset),))
+            parts = (messages.FetchFrom(topic, partition, offset),)
+            request = messages.Fetch(parts, isolation=isolation)  # type: ignore[arg-type]
             head, tail = await self._request(Opcode.FETCH, request, messages.Fetched)
             (part,) = head.parts
             if part.error is not None:
@@ -83,6 +118,53 @@ class NativePath(AsyncioPath):
                 if not any(first <= r.offset < first + count for first, count in part.skip)
             ]
         return found[:limit]
+
+    # Transactions.
+
+    async def begin_transaction(self, transactional_id: str, timeout_ms: int = 60_000) -> Any:
+        init = transactions.InitTransactions(transactional_id, timeout_ms)
+        producer = await self._request(Opcode.INIT_TRANSACTIONS, init, messages.ProducerIdentity)
+        begin = transactions.BeginTransaction(producer.producer_id, producer.epoch)
+        begun = await self._request(Opcode.BEGIN_TRANSACTION, begin, transactions.Begun)
+        self._sequences[begun.number] = {}
+        return transactions.TransactionRef(begun.number, begun.producer_id, begun.epoch)
+
+    async def publish_in(
+        self, handle: transactions.TransactionRef, topic: str, partition: int, values: Sequence[bytes]
+    ) -> None:
+        sent = self._sequences[handle.number]
+        sequence = sent.get((topic, partition), 0)
+        head = messages.Publish(
+            topic,
+            partition,
+            producer_id=handle.producer_id,
+            producer_epoch=handle.epoch,
+            sequence=sequence,
+            transaction=handle.number,
+        )
+        await self._request(Opcode.PUBLISH, head, messages.Published, codec.encode([Record(one) for one in values]))
+        sent[topic, partition] = sequence + len(values)
+
+    async def ack_in(self, handle: transactions.TransactionRef, lent: Lent, action: str = "ack") -> None:
+        job = lent.receipt
+        grant = job.grant
+        lease = messages.LeasedRecords(
+            grant.log.topic, grant.log.partition, grant.number, grant.token, ((job.message.offset, 1),)
+        )
+        request = transactions.AddAcks(handle, grant.group, action, (lease,))  # type: ignore[arg-type]
+        await self._request(Opcode.ADD_ACKS, request, transactions.AcksAdded)
+
+    async def offsets_in(
+        self, handle: transactions.TransactionRef, group: str, topic: str, partition: int, offset: int
+    ) -> None:
+        request = transactions.AddOffsets(handle, group, (messages.PartitionOffset(topic, partition, offset),))
+        await self._request(Opcode.ADD_OFFSETS, request, messages.Done)
+
+    async def commit_transaction(self, handle: transactions.TransactionRef) -> None:
+        await self._request(Opcode.COMMIT_TRANSACTION, transactions.EndTransaction(handle), messages.Done)
+
+    async def abort_transaction(self, handle: transactions.TransactionRef) -> None:
+        await self._request(Opcode.ABORT_TRANSACTION, transactions.EndTransaction(handle), messages.Done)
 
     # Members.
 

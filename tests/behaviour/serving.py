@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,10 +20,11 @@ LOOK_EVERY_S = 0.01
 
 
 class Server:
-    """`goqueue server` on a folder; `settings` is what stands in its TOML file."""
+    """`goqueue server` on a folder; `settings` is what stands in its TOML file, `flags` come behind the command."""
 
-    def __init__(self, folder: Path, settings: str = "") -> None:
+    def __init__(self, folder: Path, settings: str = "", flags: Sequence[str] = ()) -> None:
         self.folder = folder
+        self._flags = flags
         self.http = f"127.0.0.1:{free_port()}"
         self.native = f"127.0.0.1:{free_port()}"
         self._config = folder / "goqueue.toml"
@@ -50,6 +51,7 @@ class Server:
         command = [
             *(sys.executable, "-W", "error", "-m", "goqueue", "server", "--log-format", "json"),
             *("--data", self.folder / "data", "--config", self._config, "--http", self.http, "--native", self.native),
+            *self._flags,
         ]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
@@ -116,10 +118,10 @@ class Server:
 
 
 @contextmanager
-def running_server(folder: Path, settings: str = "") -> Iterator[Server]:
+def running_server(folder: Path, settings: str = "", flags: Sequence[str] = ()) -> Iterator[Server]:
     """Serving while inside, gone afterwards whatever happens."""
     folder.mkdir(exist_ok=True)
-    server = Server(folder, settings)
+    server = Server(folder, settings, flags)
     try:
         server.start()
         yield server

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.behaviour.path import Ability, Out
+from tests.behaviour.path import Ability, Out, Place
 from tests.behaviour.paths import PATHS, between_paths, over, refused
 from tests.behaviour.serving import running_server
 
@@ -96,6 +96,47 @@ async def test_a_cancelled_record_never_appears(path, topic):
     assert await path.delay_stats(topic) == {"pending": 0, "delivered": 2, "cancelled": 1}
     # Once more: an answer may have been lost on its way.
     assert (await path.cancel(topic, places[1])).state == "cancelled"
+
+
+@over(Ability.RECORDS, Ability.DELAYS)
+async def test_many_records_are_cancelled_together_and_the_others_are_delivered(path, topic):
+    due = time.time_ns() + 700 * NS_PER_MS
+    places = await path.publish(topic, [Out(b"%d" % n, partition=n % 3, deliver_at_ns=due) for n in range(12)])
+    # Not in order, and one of them twice.
+    assert await path.cancel_many(topic, [*places[8:2:-1], places[5]]) == (sorted(places[3:9]), {})
+    left = sorted((facts.partition, facts.offset) for facts in await path.delayed(topic))
+    assert left == sorted(places[:3] + places[9:]) or time.time_ns() >= due
+    found = await worked_until(path, topic, topic, 6)
+    assert sorted(value for value, _ in found) == sorted(b"%d" % n for n in (0, 1, 2, 9, 10, 11))
+    assert await worked(path, topic, topic, wait_ms=100) == []
+    assert await path.delay_stats(topic) == {"pending": 0, "delivered": 6, "cancelled": 6}
+
+
+@over(Ability.RECORDS, Ability.DELAYS)
+async def test_of_many_records_those_that_cannot_be_cancelled_do_not_stop_the_others(path, topic):
+    records = [
+        Out(b"now"),
+        Out(b"soon", delay_ms=50),
+        Out(b"cancelled", delay_ms=HOUR_MS),
+        Out(b"later", delay_ms=HOUR_MS),
+    ]
+    now, soon, cancelled, later = await path.publish(topic, [one._replace(partition=0) for one in records])
+    await worked_until(path, topic, topic, 2)
+    await path.cancel(topic, cancelled)
+    nowhere, beyond = Place(0, 99), Place(7, 0)
+    assert await path.cancel_many(topic, [beyond, nowhere, later, cancelled, soon, now]) == (
+        [cancelled, later],
+        {
+            now: "unknown_delay",
+            soon: "delay_is_over",
+            nowhere: "unknown_delay",
+            beyond: "unknown_partition",
+        },
+    )
+    assert (await path.delay(topic, later))[0].state == "cancelled"
+    assert (await path.delay(topic, soon))[0].state == "delivered"
+    with refused("unknown_topic"):
+        await path.cancel_many(f"{topic}-not", [later])
 
 
 @over(Ability.RECORDS, Ability.DELAYS)
@@ -216,3 +257,31 @@ def test_after_a_restart_nothing_is_early_nothing_is_lost_and_cancelled_ones_sta
         time.sleep(0.3)
         server.start()
         asyncio.run(after(server, lives))
+
+
+@pytest.mark.parametrize("how", ["crash_and_restart", "restart"])
+def test_records_that_were_cancelled_together_stay_away_after_a_restart(tmp_path, how):
+    async def before(server):
+        for name, kind in PATHS.items():
+            path = kind(server)
+            await path.create_topic(name, 3)
+            due = time.time_ns() + 1500 * NS_PER_MS
+            places = await path.publish(name, [Out(b"%d" % n, partition=n % 3, deliver_at_ns=due) for n in range(30)])
+            assert await worked(path, "passed", name) == []
+            assert await path.cancel_many(name, places[3:27]) == (sorted(places[3:27]), {})
+            await path.close()
+
+    async def after(server):
+        for name, kind in PATHS.items():
+            path = kind(server)
+            found = await worked_until(path, "passed", name, 6)
+            assert sorted(value for value, _ in found) == sorted(b"%d" % n for n in (0, 1, 2, 27, 28, 29))
+            assert await worked(path, "passed", name, wait_ms=100) == []
+            assert await path.delay_stats(name) == {"pending": 0, "delivered": 6, "cancelled": 24}
+            await path.close()
+
+    with running_server(tmp_path / "broker") as server:
+        asyncio.run(before(server))
+        (server.kill if how == "crash_and_restart" else server.stop)()
+        server.start()
+        asyncio.run(after(server))

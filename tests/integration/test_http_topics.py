@@ -41,7 +41,9 @@ def test_a_topic_has_the_defaults_that_are_documented(http):
         "max_value_bytes": 16 * 1024 * 1024,
         "dedup_window_ms": 600_000,
     }
-    assert topic["partitions"] == [{"partition": n, "earliest": 0, "latest": 0, "size": 0} for n in range(3)]
+    assert topic["partitions"] == [
+        {"partition": n, "earliest": 0, "latest": 0, "stable": 0, "size": 0} for n in range(3)
+    ]
     assert [one["start"] for one in topic["ranges"]] == [0, 1_431_655_765, 2_863_311_530]
     assert topic["ranges"][-1]["stop"] == 1 << 32
     assert http.get("/topics/plain").json() == topic

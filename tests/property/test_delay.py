@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from pyroaring import BitMap64
 
 from goqueue.core.delay.delays import Delays
 from goqueue.core.delay.events import DelayEvent
@@ -162,8 +163,11 @@ class DelayedRecords(RuleBasedStateMachine):
     def every_record_is_in_the_state_it_should_be_in(self):
         for offset, status in self.model.items():
             assert self.delays.lookup(offset) == status
+        by_state = self.delays.by_state(BitMap64(range(self.next_offset + 3)))
         for state in DelayState:
-            assert self.delays.count(state) == sum(status.state is state for status in self.model.values())
+            offsets = [offset for offset, status in self.model.items() if status.state is state]
+            assert self.delays.count(state) == len(offsets)
+            assert list(by_state[state]) == sorted(offsets)
 
     @invariant()
     def readers_skip_what_is_pending_cancelled_or_expired_and_nothing_else(self):

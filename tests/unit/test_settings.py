@@ -40,6 +40,7 @@ def test_numbers_in_the_environment_are_read_as_numbers():
         ('[storage]\nsegment_bytes = "much"', "storage.segment_bytes"),
         ('[log]\nlevel = "loud"', "log.level"),
         ('[listen]\nhttp = "8080"', "listen.http = '8080' is not an address"),
+        ('[listen]\nschemas = "8081"', "listen.schemas = '8081' is not an address"),
         ("[maintenance]\ncheckpoint_bytes = 900000000", "maintenance.checkpoint_bytes"),
         ("[maintenance]\ncheckpoint_bytes = -1", "maintenance.checkpoint_bytes = -1 is not allowed"),
         ('[native]\nidle_ms = "long"', "native.idle_ms = 'long' is not allowed"),

@@ -15,6 +15,7 @@ from goqueue.adapters.disk.files import OsFileSystem
 from goqueue.adapters.disk.store import DiskStore
 from goqueue.adapters.entropy import SystemEntropy
 from goqueue.adapters.ids.sqlite_index import SqliteIdIndex
+from goqueue.adapters.schemas.protoc import compile_files
 from goqueue.adapters.telemetry.logs import Logger, get_logger
 from goqueue.adapters.telemetry.metrics import Metrics
 from goqueue.adapters.telemetry.observers import MaintenanceReporter, StorageReporter
@@ -22,7 +23,7 @@ from goqueue.app.settings import Settings, host_and_port
 from goqueue.engine.broker import Broker
 from goqueue.engine.maintenance import Maintenance
 from goqueue.errors import GoQueueError, InvalidSettings
-from goqueue.gateways.http.app import http_app
+from goqueue.gateways.http.app import http_app, schemas_app
 from goqueue.gateways.http.server import bind, serve_http
 from goqueue.gateways.native.handlers import Handlers
 from goqueue.gateways.native.listener import NativeListener, serve_native
@@ -38,6 +39,8 @@ class Running(msgspec.Struct, frozen=True):
     broker: Broker
     http: str
     native: str
+    schemas: str
+    """Empty when the schema registry has no listener of its own."""
 
 
 @asynccontextmanager
@@ -47,11 +50,13 @@ async def running_broker(settings: Settings) -> AsyncIterator[Running]:
     async with AsyncExitStack() as stack:
         http = stack.enter_context(_bound("listen.http", settings.listen.http))
         native = stack.enter_context(_bound("listen.native", settings.listen.native))
+        at_schemas = settings.listen.schemas
+        schemas = stack.enter_context(_bound("listen.schemas", at_schemas)) if at_schemas else None
         entropy = SystemEntropy()
         reporter = StorageReporter(logger, metrics)
         store = DiskStore(settings.data, OsFileSystem(), entropy, reporter, settings.storage)
         ids = SqliteIdIndex(f"{settings.data}/ids")
-        broker = await stack.enter_async_context(Broker(store, SystemClock(), entropy, ids))
+        broker = await stack.enter_async_context(Broker(store, SystemClock(), entropy, ids, compile_files))
         _watch(metrics, broker)
         maintenance = Maintenance(broker, MaintenanceReporter(logger, metrics), settings.maintenance)
         maintenance.watch_disk()
@@ -62,7 +67,10 @@ async def running_broker(settings: Settings) -> AsyncIterator[Running]:
         await stack.enter_async_context(serve_native(listener, native, stop_within_s=STOP_WITHIN_S))
         app = http_app(broker, maintenance, metrics.exposition, report_bug, settings.http)
         await stack.enter_async_context(serve_http(app, http, settings.http, stop_within_s=STOP_WITHIN_S))
-        yield Running(broker, _address(http), _address(native))
+        if schemas is not None:
+            registry = schemas_app(broker, report_bug, settings.http)
+            await stack.enter_async_context(serve_http(registry, schemas, settings.http, stop_within_s=STOP_WITHIN_S))
+        yield Running(broker, _address(http), _address(native), "" if schemas is None else _address(schemas))
 
 
 @contextlib.contextmanager

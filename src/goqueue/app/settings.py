@@ -22,7 +22,7 @@ from goqueue.gateways.native.connection import ConnectionLimits
 __all__ = ["ENVIRONMENT_PREFIX", "Origins", "Settings", "load_settings"]
 
 ENVIRONMENT_PREFIX = "GOQUEUE_"
-NOT_SETTINGS = frozenset({"GOQUEUE_SERVER"})
+NOT_SETTINGS = frozenset({"GOQUEUE_REGISTRY", "GOQUEUE_SERVER"})
 """Variables with the prefix that are for commands which talk to a broker."""
 KUBERNETES_LINKS = re.compile(
     r"GOQUEUE_(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)"
@@ -42,6 +42,8 @@ class ListenSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     http: str = "127.0.0.1:8080"
     native: str = "127.0.0.1:7171"
+    schemas: str = ""
+    """The schema registry at a root of its own; empty for none, as it stands under /schemas of `http` in any case."""
 
 
 class LogSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -78,6 +80,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
         host_and_port("listen.http", self.listen.http)
         host_and_port("listen.native", self.listen.native)
+        if self.listen.schemas:
+            host_and_port("listen.schemas", self.listen.schemas)
 
 
 def _require(holds: bool, key: str, value: object, allowed: str) -> None:

@@ -32,6 +32,9 @@ def show(
     native: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="As for `goqueue server`.", show_default=False)
     ] = None,
+    schemas: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="As for `goqueue server`.", show_default=False)
+    ] = None,
     file: Annotated[Path | None, typer.Option("--config", help="TOML file with settings.", show_default=False)] = None,
     log_level: Annotated[str | None, typer.Option(help="As for `goqueue server`.", show_default=False)] = None,
     log_format: Annotated[str | None, typer.Option(help="As for `goqueue server`.", show_default=False)] = None,
@@ -51,6 +54,7 @@ def show(
         "data": data,
         "listen.http": http,
         "listen.native": native,
+        "listen.schemas": schemas,
         "log.level": log_level,
         "log.format": log_format,
     }

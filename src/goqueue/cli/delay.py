@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from goqueue.cli.consent import YesOption, require_consent
+from goqueue.cli.failures import PROBLEM
 from goqueue.cli.output import Output, OutputOption, print_answer
 from goqueue.cli.remote import DEFAULT_SERVER, ServerOption, TopicArgument, ask
 
@@ -22,6 +23,11 @@ app = typer.Typer(
 
 PartitionArgument = Annotated[int, typer.Argument(metavar="PARTITION", min=0, help="Number of the partition.")]
 OffsetArgument = Annotated[int, typer.Argument(metavar="OFFSET", min=0, help="Offset of the record.")]
+
+PlacesArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="PLACE...", help="Partition and offset, such as 0/17 or 0/17-25.", show_default=False),
+]
 
 
 @app.command("list", short_help="List the delayed records of a topic.")
@@ -60,22 +66,34 @@ def show(
     print_answer(facts, output, lambda: print_one(facts))
 
 
-@app.command(short_help="Never deliver a delayed record.")
+@app.command(short_help="Never deliver delayed records.")
 def cancel(
     topic: TopicArgument,
-    partition: PartitionArgument,
-    offset: OffsetArgument,
+    places: PlacesArgument,
     yes: YesOption = False,
     server: ServerOption = DEFAULT_SERVER,
+    output: OutputOption = Output.TABLE,
 ) -> None:
-    """Cancel a delayed record: it is never delivered. This cannot be undone.
+    """Cancel delayed records: they are never delivered. This cannot be undone.
 
-    Example: goqueue delay cancel orders 0 17 --yes
+    One that cannot be cancelled stops no other. Two plain numbers are the partition and the offset of one record.
+
+    Example: goqueue delay cancel orders 0/17 1/20-25 --yes
     """
-    ask(server, lambda admin: admin.delayed(topic, partition, offset))
-    require_consent(f"Never deliver record {offset} of {topic}/{partition}?", yes=yes)
-    ask(server, lambda admin: admin.cancel_delayed(topic, partition, offset))
-    print(f"cancelled record {offset} of {topic}/{partition}")
+    from goqueue.cli.delay_views import cancelled_facts, print_cancelled, records_text
+    from goqueue.cli.places import parse_places
+
+    one = len(places) == 2 and all(text.isdecimal() for text in places)
+    wanted = parse_places(["/".join(places)] if one else places)
+    if len(wanted) == 1:
+        ask(server, lambda admin: admin.delayed(topic, *wanted[0]))
+    else:
+        ask(server, lambda admin: admin.topic(topic))
+    require_consent(f"Never deliver {records_text(topic, wanted)}?", yes=yes)
+    ended = ask(server, lambda admin: admin.cancel_delayed_many(topic, wanted))
+    print_answer(cancelled_facts(ended), output, lambda: print_cancelled(topic, ended))
+    if ended.refused:
+        raise typer.Exit(PROBLEM)
 
 
 @app.command(short_help="Deliver a delayed record at another time.")

@@ -1,5 +1,6 @@
 """Delayed records as `goqueue delay` prints them."""
 
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -7,11 +8,21 @@ import msgspec
 
 from goqueue.cli.output import print_table
 from goqueue.cli.times import instant_text
-from goqueue.client import Message
+from goqueue.client import Cancellation, Message
 from goqueue.gateways.http.forms.values import header_map, shown
 from goqueue.wire.native.messages import DelayedList, DelayedRecord, TopicDelays
 
-__all__ = ["delayed_facts", "delayed_list", "print_delayed", "print_one", "print_stats", "topic_delays"]
+__all__ = [
+    "cancelled_facts",
+    "delayed_facts",
+    "delayed_list",
+    "print_cancelled",
+    "print_delayed",
+    "print_one",
+    "print_stats",
+    "records_text",
+    "topic_delays",
+]
 
 Facts = dict[str, Any]
 
@@ -31,6 +42,23 @@ def delayed_facts(one: DelayedRecord, message: Message | None) -> Facts:
             "headers": msgspec.to_builtins(header_map(message.headers)),
         }
     return facts
+
+
+def cancelled_facts(ended: Cancellation) -> Facts:
+    return {
+        "cancelled": [{"partition": partition, "offset": offset} for partition, offset in ended.cancelled],
+        "not_cancelled": [
+            {"partition": partition, "offset": offset, "code": error.code, "error": error.message}
+            for (partition, offset), error in sorted(ended.refused.items())
+        ],
+    }
+
+
+def records_text(topic: str, places: Sequence[tuple[int, int]]) -> str:
+    if len(places) == 1:
+        partition, offset = places[0]
+        return f"record {offset} of {topic}/{partition}"
+    return f"{len(places):,} records of {topic}"
 
 
 def topic_delays(topics: Iterable[TopicDelays]) -> list[Facts]:
@@ -64,6 +92,14 @@ def print_delayed(topic: str, found: Facts) -> None:
 def print_one(facts: Facts) -> None:
     for name, value in facts.items():
         print(f"{name:10}  {'none' if value is None else value}")
+
+
+def print_cancelled(topic: str, ended: Cancellation) -> None:
+    """What was not cancelled goes where errors go."""
+    if ended.cancelled:
+        print(f"cancelled {records_text(topic, ended.cancelled)}")
+    for place, error in sorted(ended.refused.items()):
+        print(f"error: {records_text(topic, [place])}: {error.message}", file=sys.stderr)
 
 
 def print_stats(lines: Sequence[Facts]) -> None:

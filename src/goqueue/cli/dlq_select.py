@@ -1,19 +1,17 @@
 """What the options of `goqueue dlq` say: which letters, how they are changed, how fast."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from goqueue.adapters.clock import SystemClock
 from goqueue.cli.failures import Refused
+from goqueue.cli.places import parse_places
 from goqueue.cli.record_input import parse_header
 from goqueue.cli.times import parse_instant
 from goqueue.wire.native.letters import EVERY_LETTER, LetterEdit, LetterSelect
 
 __all__ = ["edit_of", "per_second", "require_some", "selection"]
 
-MOST_PLACES = 10_000
 SLOWEST = 0.1
-_PLACES = re.compile(r"(\d{1,5})/(\d{1,18})(?:-(\d{1,18}))?", re.ASCII)
 
 
 def selection(
@@ -26,9 +24,7 @@ def selection(
     places: Sequence[str] | None,
 ) -> LetterSelect:
     now_ns = SystemClock().now_ns()
-    chosen = [place for text in places or () for place in _places(text)]
-    if len(chosen) > MOST_PLACES:
-        raise Refused(f"{len(chosen)} offsets", hint=f"name at most {MOST_PLACES} at once, or choose by other options")
+    chosen = parse_places(places or (), hint="or choose by other options")
     return LetterSelect(
         reason,
         cause,
@@ -70,17 +66,6 @@ def per_second(text: str | None) -> float | None:
     if not SLOWEST <= rate < 1e9:
         raise Refused(f"{text!r} is not a rate", hint=f"write it as records a second, from {SLOWEST} on, such as 50/s")
     return rate
-
-
-def _places(text: str) -> Iterator[tuple[int, int]]:
-    found = _PLACES.fullmatch(text)
-    if found is None:
-        raise Refused(f"{text!r} is not a place", hint="write partition and offset, such as 0/17 or 0/17-25")
-    first = int(found[2])
-    last = int(found[3] or first)
-    if not first <= last < first + MOST_PLACES:
-        raise Refused(f"{text!r} has its ends the wrong way round, or too far apart")
-    return ((int(found[1]), offset) for offset in range(first, last + 1))
 
 
 def _bytes(text: str | None) -> bytes | None:

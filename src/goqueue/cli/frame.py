@@ -31,6 +31,8 @@ NOUNS = {
     "group": Noun("goqueue.cli.group", "app", "List, describe, rewind, pause and delete consumer groups."),
     "schedule": Noun("goqueue.cli.schedule", "app", "Publish records again and again: list, create, change, delete."),
     "delay": Noun("goqueue.cli.delay", "app", "List, show, cancel and reschedule delayed records."),
+    "txn": Noun("goqueue.cli.txn", "app", "List, describe and abort transactions."),
+    "schema": Noun("goqueue.cli.schema", "app", "List, register, check, compare and delete schemas."),
     "dlq": Noun("goqueue.cli.dlq", "app", "Search dead letters, send them back, purge them."),
     "config": Noun("goqueue.cli.config", "app", "Show the settings of a broker, and where each comes from."),
     "storage": Noun("goqueue.cli.storage", "app", "Look into a data folder, check it, mend it, print its records."),

@@ -23,6 +23,9 @@ def server(
     data: Annotated[str | None, typer.Option(help="Folder for everything the broker keeps.")] = None,
     http: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Where to serve HTTP.")] = None,
     native: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Where to serve native clients.")] = None,
+    schemas: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Where to serve the schema registry alone, at the root.")
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file with settings.")] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
     log_format: Annotated[str | None, typer.Option(help="auto, json or console.")] = None,
@@ -37,6 +40,7 @@ def server(
         "data": data,
         "listen.http": http,
         "listen.native": native,
+        "listen.schemas": schemas,
         "log.level": log_level,
         "log.format": log_format,
     }
@@ -58,6 +62,7 @@ async def _serve(settings: Settings) -> None:
             "goqueue is serving",
             http=f"http://{running.http}",
             native=running.native,
+            **({"schemas": f"http://{running.schemas}"} if running.schemas else {}),
             data=str(Path(settings.data).resolve()),
             version=__version__,
             codec=codec.ACTIVE,

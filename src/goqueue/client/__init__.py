@@ -2,8 +2,11 @@
 
 from goqueue.client.admin import Admin
 from goqueue.client.batch import Delivery, Sent
+from goqueue.client.cancelling import Cancellation
 from goqueue.client.consumer import Consumer, Message, RawBatch
+from goqueue.client.part import Part
 from goqueue.client.producer import Producer
+from goqueue.client.transaction import Transaction
 from goqueue.client.worker import Job, Settlement, Worker
 from goqueue.model.log import LogId
 from goqueue.model.topic import Cleanup, Durability, Topic, TopicConfig
@@ -11,6 +14,7 @@ from goqueue.wire.native.letters import LetterEdit, LetterSelect
 
 __all__ = [
     "Admin",
+    "Cancellation",
     "Cleanup",
     "Consumer",
     "Delivery",
@@ -20,11 +24,13 @@ __all__ = [
     "LetterSelect",
     "LogId",
     "Message",
+    "Part",
     "Producer",
     "RawBatch",
     "Sent",
     "Settlement",
     "Topic",
     "TopicConfig",
+    "Transaction",
     "Worker",
 ]

@@ -1,4 +1,4 @@
-"""Create, look at and remove topics and groups; look at delayed records and change them."""
+"""Create, look at and remove topics and groups; look at delayed records and transactions and change them."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -6,19 +6,24 @@ from typing import Literal, Self
 
 import msgspec
 
+from goqueue.client.cancelling import Cancellation, cancel_requests, cancellation_of
 from goqueue.client.link import DEFAULT_BOOTSTRAP, Link
 from goqueue.client.message import Message, RawBatch, open_batch
+from goqueue.client.part import PART_TIMEOUT_MS, Part
+from goqueue.client.transaction_admin import TransactionAdmin
 from goqueue.errors import InvalidRequest
 from goqueue.model.delay import due_ns
 from goqueue.model.log import LogId
 from goqueue.model.topic import Topic, TopicConfig, WantedConfig
-from goqueue.wire.native import letters, messages
+from goqueue.wire.native import letters, messages, transactions
 from goqueue.wire.native.frames import Opcode
 
 __all__ = ["Admin"]
 
+DECIDE_WITHIN_S = 60.0
 
-class Admin:
+
+class Admin(TransactionAdmin):
     """Use as an async context manager."""
 
     def __init__(self, bootstrap: str = DEFAULT_BOOTSTRAP) -> None:
@@ -107,6 +112,17 @@ class Admin:
         request = messages.ResetOffsets(group, to, value, None if topics is None else tuple(topics), dry_run)
         return (await self._link.ask(Opcode.RESET_OFFSETS, request, messages.ResetReply)).changes
 
+    # Parts of larger transactions.
+
+    def part(self, key: str, *, timeout_ms: int = PART_TIMEOUT_MS, **settings: object) -> Part:
+        """One of many that count together, when somebody says so under the key; the settings are a producer's."""
+        return Part(self._link.bootstrap, key, timeout_ms, settings)
+
+    async def decide(self, key: str, tokens: Iterable[int]) -> transactions.PartsDecided:
+        """These prepared parts count, all others under the key are aborted. Said again, it changes nothing."""
+        request = transactions.DecideParts(key, tuple(tokens))
+        return await self._link.ask_within(DECIDE_WITHIN_S, Opcode.DECIDE_PARTS, request, transactions.PartsDecided)
+
     # Dead letters.
 
     async def dead_letters(
@@ -173,6 +189,17 @@ class Admin:
         return await self._link.ask(
             Opcode.CHANGE_DELAY, messages.ChangeDelay(topic, partition, offset), messages.DelayedRecord
         )
+
+    async def cancel_delayed_many(self, topic: str, places: Iterable[tuple[int, int]]) -> Cancellation:
+        """Never deliver these records, by partition and offset. One that cannot be cancelled stops no other.
+
+        Ten thousand go in a request. When one fails, those before it are done; all can be asked again.
+        """
+        requests = cancel_requests(topic, places)
+        replies = [
+            await self._link.ask(Opcode.CANCEL_DELAYED, request, messages.CancelDelayedReply) for request in requests
+        ]
+        return cancellation_of(replies)
 
     async def reschedule_delayed(
         self,

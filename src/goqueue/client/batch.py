@@ -52,6 +52,7 @@ class Batch:
         "sequence",
         "size",
         "topic",
+        "transaction",
     )
 
     def __init__(
@@ -67,6 +68,8 @@ class Batch:
         """One for each record, or None when none of them has an id."""
         self.dues: list[int] | None = None
         """Until when each record is hidden, 0 for those that are not; None when none of them is."""
+        self.transaction: int | None = None
+        """Its number, when the records belong to one."""
         self.count = count
         self.size = 0
         self.sequence: int | None = None

@@ -35,6 +35,7 @@ class ConsumerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     session_ms: int = 30_000
     client_id: str = "goqueue-python"
     instance_id: str | None = None
+    isolation: messages.IsolationName = "read_committed"
 
     def __post_init__(self) -> None:
         for name in ("auto_commit_ms", "max_bytes"):
@@ -71,7 +72,7 @@ class Consumer:
         self._topics = topics
         self._link = Link(bootstrap)
         self._inbox = Inbox()
-        self._fetcher = Fetcher(self._link, max_bytes=chosen.max_bytes, start=chosen.start)
+        self._fetcher = Fetcher(self._link, max_bytes=chosen.max_bytes, start=chosen.start, isolation=chosen.isolation)
         self._group = None if group is None else self._group_reader(group, pattern, chosen)
         self._away_since: float | None = None
         self._is_open = False
@@ -243,6 +244,16 @@ class Consumer:
             raise InvalidRequest("there is nothing to commit without a group", hint="give the consumer a group")
         await self._group.commit(offsets)
 
+    def _for_transaction(self, offsets: Mapping[LogId, int] | None) -> tuple[messages.GroupMember, dict[LogId, int]]:
+        """As whom, and up to where: everything delivered so far when nothing is said."""
+        self._check_open()
+        if self._group is None:
+            raise InvalidRequest("there is nothing to commit without a group", hint="give the consumer a group")
+        return self._group.for_transaction(offsets)
+
+    def _committed(self, offsets: Mapping[LogId, int]) -> None:
+        self._inbox.committed(offsets)
+
     async def offsets_at(self, partitions: Iterable[LogId], at: Start | int) -> dict[LogId, int]:
         """The earliest or latest offset of each, or the first whose record is not older than a time in ns."""
         return await self._fetcher.offsets_at(partitions, at)
@@ -260,6 +271,7 @@ class Consumer:
         """Go on reading there."""
         self._fetcher.seek(partition, offset)
         self._inbox.drop((partition,))
+        self._inbox.rewind(partition, offset)
 
     def pause(self, *partitions: LogId) -> None:
         """Read nothing from these until `resume`; they stay assigned."""

@@ -46,10 +46,13 @@ def _nothing() -> None:
 class Fetcher:
     """One fetch at a time, of all partitions together. A fetch that is cancelled has moved nothing."""
 
-    def __init__(self, link: Link, *, max_bytes: int, start: Start) -> None:
+    def __init__(
+        self, link: Link, *, max_bytes: int, start: Start, isolation: messages.IsolationName = "read_committed"
+    ) -> None:
         self._link = link
         self._max_bytes = max_bytes
         self._start = start
+        self._isolation = isolation
         self._turn = 0
         self._paused: set[LogId] = set()
         self._refused: set[LogId] = set()
@@ -71,7 +74,8 @@ class Fetcher:
         questions = tuple(messages.OffsetQuestion(log.topic, log.partition, at) for log in partitions)
         if not questions:
             return {}
-        reply = await self._link.ask(Opcode.LIST_OFFSETS, messages.ListOffsets(questions), messages.Offsets)
+        request = messages.ListOffsets(questions, self._isolation)
+        reply = await self._link.ask(Opcode.LIST_OFFSETS, request, messages.Offsets)
         return {LogId(one.topic, one.partition): one.offset for one in reply.answers}
 
     def seek(self, partition: LogId, offset: int) -> None:
@@ -113,7 +117,7 @@ class Fetcher:
             return []
         wait_ms = min(wait_ms, FETCH_WAIT_MS)
         parts = tuple(messages.FetchFrom(log.topic, log.partition, offset) for log, offset in asked.items())
-        request = messages.Fetch(parts, self._max_bytes, wait_ms, member)
+        request = messages.Fetch(parts, self._max_bytes, wait_ms, member, self._isolation)
         answer = await self._ask_unless_news(request, wait_ms / 1000 + ANSWER_WITHIN_S)
         return await self._accept(asked, *answer) if answer is not None else []
 

@@ -8,7 +8,7 @@ from goqueue.client.fetcher import REFUSALS_OF_A_GROUP, Fetched, Fetcher
 from goqueue.client.inbox import Inbox
 from goqueue.client.link import Link
 from goqueue.client.membership import OUT_OF_GROUP, Membership, Subscription
-from goqueue.errors import GoQueueError, MemberFenced
+from goqueue.errors import GoQueueError, InvalidRequest, MemberFenced
 from goqueue.model.log import LogId
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
@@ -94,6 +94,16 @@ class GroupReader:
             # Told once; what is another member's now is not tried again.
             self._inbox.forget(wanted.keys() - self.assigned)
             raise
+
+    def for_transaction(self, offsets: Mapping[LogId, int] | None) -> tuple[messages.GroupMember, dict[LogId, int]]:
+        """What a transaction is to commit, and as whom."""
+        if self._auto_commit_ms is not None:
+            raise InvalidRequest(
+                "a consumer that commits by itself, whether the transaction does or not",
+                hint="make the consumer with auto_commit_ms=None",
+            )
+        wanted = dict(offsets) if offsets is not None else self._inbox.uncommitted(in_hand=True)
+        return self._membership.member, wanted
 
     async def _commit(self, offsets: Mapping[LogId, int], *, within_s: float) -> None:
         if not offsets:

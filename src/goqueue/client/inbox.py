@@ -102,6 +102,13 @@ class Inbox:
                     if known.get(log, offset + 1) <= offset:
                         del known[log]
 
+    def rewind(self, log: LogId, offset: int) -> None:
+        """What lies behind this will be given again, so it is not done."""
+        with self._lock:
+            for known in (self._done, self._in_hand):
+                if known.get(log, offset) > offset:
+                    known[log] = offset
+
     def forget(self, partitions: Iterable[LogId]) -> None:
         """Offsets of these are another consumer's business now."""
         with self._lock:

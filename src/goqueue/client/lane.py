@@ -6,7 +6,7 @@ producer in a partition, so no more than five are under way, and sending one aga
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import msgspec
@@ -56,6 +56,8 @@ class LaneSettings(msgspec.Struct, frozen=True):
     durability: DurabilityName | None
     idempotent: bool
     wants_replies: bool
+    identity: ProducerIdentity | None = None
+    """Of a producer with transactions, whose lanes share it. Such a lane does not go on after a failure."""
 
 
 class Lane:
@@ -70,29 +72,34 @@ class Lane:
         self._queue: deque[Batch] = deque()
         self._under_way: deque[Batch] = deque()
         self._failed: list[tuple[Batch, GoQueueError]] = []
-        self._identity: ProducerIdentity | None = None
+        self._identity = settings.identity
         self._is_known = False
         """The broker has written a batch of this identity, so it notices when one is missing."""
         self._next_sequence = 0
         self._pause_s = 0.0
         self._recovery: asyncio.Task[None] | None = None
         self._alarm: asyncio.TimerHandle | None = None
+        self._failure: GoQueueError | None = None
         self._is_closed = False
 
     def add(self, batch: Batch) -> None:
+        if self._failure is not None:
+            self._fail(batch, self._failure)
+            return
         self._queue.append(batch)
         self._pump()
 
-    async def close(self) -> None:
+    async def close(self, why: GoQueueError | None = None) -> None:
         """Give up on what is left."""
         self._is_closed = True
+        self._failure = why or ClientClosed("the producer was closed before the record was confirmed")
         if self._alarm is not None:
             self._alarm.cancel()
         if self._recovery is not None:
             self._recovery.cancel()
             await asyncio.wait([self._recovery])
         for batch in (*(batch for batch, _ in self._failed), *self._under_way, *self._queue):
-            self._fail(batch, ClientClosed("the producer was closed before the record was confirmed"))
+            self._fail(batch, self._failure)
         self._queue.clear()
 
     # All is well.
@@ -100,7 +107,7 @@ class Lane:
     def _pump(self) -> None:
         """Send what may be sent now."""
         connection = self._link.live
-        if self._recovery is not None or self._failed:
+        if self._recovery is not None or self._failed or not self._queue:
             return
         if connection is None or (self._needs_identity and self._identity is None):
             self._recover()
@@ -137,6 +144,7 @@ class Lane:
             None if batch.ids is None else tuple(batch.ids),
             batch.partitions,
             None if batch.dues is None else tuple(batch.dues),
+            batch.transaction,
         )
         self._under_way.append(batch)
         if self._alarm is None:
@@ -192,6 +200,10 @@ class Lane:
     def _sort_out(self) -> None:
         """Nothing is under way any more: what is sent again, with which numbers, and what has failed for good?"""
         failed, self._failed = sorted(self._failed, key=lambda one: one[0].sequence or 0), []
+        if self._settings.identity is not None and (lasting := _first_lasting(failed)) is not None:
+            for batch, _ in failed:
+                self._fail(batch, lasting)
+            return
         again: list[Batch] = []
         free_from: int | None = None
         for place, (batch, error) in enumerate(failed):
@@ -220,6 +232,14 @@ class Lane:
     def _fail(self, batch: Batch, error: GoQueueError) -> None:
         batch.fail(error)
         self._finished(batch, error)
+        if self._settings.identity is not None and self._failure is None:
+            self._end(error)
+
+    def _end(self, error: GoQueueError) -> None:
+        """The transaction can only be aborted, and the next one begins with numbers of its own."""
+        self._failure = error
+        while self._queue:
+            self._fail(self._queue.popleft(), error)
 
     def _recover(self) -> None:
         if self._recovery is None:
@@ -288,6 +308,15 @@ class Lane:
         for batch in overdue:
             doubt = "it may have been written" if batch.sequence is not None else "it was never sent"
             self._fail(batch, RequestTimeout(f"not confirmed in time ({doubt}): {reason.message}", hint=reason.hint))
+
+
+def _first_lasting(failed: Sequence[tuple[Batch, GoQueueError]]) -> GoQueueError | None:
+    """What ends a transaction: sending again what was refused does not help."""
+    for place, (_, error) in enumerate(failed):
+        follows = place > 0 and isinstance(error, OutOfOrderSequence)
+        if not follows and not isinstance(error, BrokerUnreachable | StorageBusy | DiskFull):
+            return error
+    return None
 
 
 def _outcome(published: Published) -> Outcome:

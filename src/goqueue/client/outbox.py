@@ -76,6 +76,7 @@ class Outbox:
             try:
                 delivery._settle(self._producer._add(partitioner, partition, record, record_id, due))
             except GoQueueError as error:
+                self._producer._scope.refused(error)
                 delivery._settle(_failed(partitioner, error))
 
 

@@ -1,6 +1,7 @@
 """Publish records: gathered into batches in the background, written once however often they have to be sent."""
 
 import asyncio
+import contextlib
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,18 +12,23 @@ import msgspec
 
 from goqueue import codec
 from goqueue.client.batch import Batch, Delivery, Sent
+from goqueue.client.enlisting import Enlistment
 from goqueue.client.lane import Lane, LaneSettings
 from goqueue.client.link import DEFAULT_BOOTSTRAP, Link
 from goqueue.client.partitioner import PartitionerName, TopicPartitioner
 from goqueue.client.room import Room
+from goqueue.client.scope import Scope
 from goqueue.client.settings import checked_settings
+from goqueue.client.transaction import Transaction
 from goqueue.codec.compression import CompressionName, compressor
 from goqueue.errors import (
     BufferFull,
     ClientClosed,
     GoQueueError,
     InvalidRequest,
+    NotTransactional,
     RecordTooLarge,
+    TransactionEnded,
     UnknownPartition,
     UnknownTopic,
 )
@@ -32,7 +38,7 @@ from goqueue.model.record import Record
 from goqueue.model.record_id import ID_HEADER, encoded_ids, with_id
 from goqueue.model.topic import Topic
 from goqueue.wire.native.frames import Opcode
-from goqueue.wire.native.messages import DurabilityName, Metadata, MetadataReply
+from goqueue.wire.native.messages import DurabilityName, Metadata, MetadataReply, ProducerIdentity
 
 __all__ = ["Producer", "ProducerSettings"]
 
@@ -58,6 +64,8 @@ class ProducerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     idempotent: bool = True
     partitioner: PartitionerName = "murmur3"
     delivery_timeout_ms: int = 120_000
+    transactional_id: str | None = None
+    transaction_timeout_ms: int = 60_000
 
     def __post_init__(self) -> None:
         for name in ("batch_records", "batch_bytes", "buffer_records", "delivery_timeout_ms"):
@@ -65,6 +73,11 @@ class ProducerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 raise InvalidRequest(f"{name} = {getattr(self, name)}", hint=f"{name} is at least 1")
         if self.linger_ms < 0:
             raise InvalidRequest(f"linger_ms = {self.linger_ms}", hint="linger_ms is 0 (send at once) or more")
+        if self.transactional_id is not None and (self.acks == "none" or not self.idempotent):
+            raise InvalidRequest(
+                "transactions without replies, or without being idempotent",
+                hint="leave acks and idempotent as they are",
+            )
 
 
 class Producer:
@@ -88,6 +101,11 @@ class Producer:
         self._room = Room(self._settings.buffer_records)
         self._unfinished: set[Batch] = set()
         self._failures: deque[tuple[Batch, GoQueueError]] = deque(maxlen=FAILURES_KEPT)
+        self._enlistment: Enlistment | None = None
+        if self._settings.transactional_id is not None:
+            timeout_ms = self._settings.transaction_timeout_ms
+            self._enlistment = Enlistment(self._link, self._settings.transactional_id, timeout_ms)
+        self._scope = Scope(is_transactional=self._enlistment is not None)
         self._is_closed = False
 
     # Sending.
@@ -113,6 +131,8 @@ class Producer:
         With a delay from now, or an instant to deliver at, the record is written at once and hidden until then. With a
         time to live, or an instant to expire at, the queue delivers it no more after that.
         """
+        if self._scope.is_transactional:
+            self._scope.check(id)
         partitioner = self._topics.get(topic) or await self._load_topic(topic)
         due = due_of(partitioner.topic, delay_ms, deliver_at_ns)
         record = Record(value, key, tuple(headers), priority)
@@ -142,8 +162,7 @@ class Producer:
         record_id: str | None,
         due: int = AT_ONCE,
     ) -> Delivery:
-        if self._is_closed:
-            raise ClientClosed("this producer is closed")
+        self._check_may_send(record_id)
         place = (partitioner.topic.name, partitioner.pick(record.key, partition))
         among = partitioner.chosen_among(record.key, partition)
         batch = self._open.get(place)
@@ -192,6 +211,7 @@ class Producer:
                 raise InvalidRequest(
                     f"{len(given)} {name} for {len(values)} values", hint=f"give as many {name} as values, or none"
                 )
+        self._check_may_send(ids)
         headers = None if ids is None else [() if one is None else ((ID_HEADER, one),) for one in encoded_ids(ids)]
         partitioner = self._topics.get(topic) or await self._load_topic(topic)
         due = due_of(partitioner.topic, delay_ms, deliver_at_ns)
@@ -249,6 +269,7 @@ class Producer:
 
     async def send_batch(self, topic: str, partition: int, records: bytes, count: int) -> Delivery:
         """Send records that are encoded already (`goqueue.codec.encode`); the delivery is that of the first."""
+        self._check_may_send()
         partitioner = self._topics.get(topic) or await self._load_topic(topic)
         await self._wait_for_room(count)
         batch = self._new_batch((topic, partitioner.pick(None, partition)), encoded=records, count=count)
@@ -289,8 +310,7 @@ class Producer:
 
     def _send_at_once(self, batch: Batch, count: int) -> None:
         """Behind what was sent to the same partition before."""
-        if self._is_closed:
-            raise ClientClosed("this producer is closed")
+        self._check_may_send()
         place = (batch.topic, batch.partition)
         if (earlier := self._open.get(place)) is not None:
             self._close_batch(place, earlier)
@@ -312,10 +332,13 @@ class Producer:
 
     def _new_batch(self, place: tuple[str, int], *, encoded: bytes | None = None, count: int = 0) -> Batch:
         deadline = asyncio.get_running_loop().time() + self._settings.delivery_timeout_ms / 1000
-        return Batch(*place, deadline, encoded=encoded, count=count)
+        batch = Batch(*place, deadline, encoded=encoded, count=count)
+        self._scope.put_in(batch)
+        return batch
 
     def _finished(self, batch: Batch, error: GoQueueError | None) -> None:
         if error is not None:
+            self._scope.refused(error)
             self._failures.append((batch, error))
             if isinstance(error, UnknownTopic | UnknownPartition):
                 # What is known of the topic is old: the next record asks anew.
@@ -329,6 +352,57 @@ class Producer:
         if self._settings.when_full == "error":
             raise BufferFull(f"{self._room.taken} records are in the producer's buffer")
         await self._room.until_fits(wanted)
+
+    # Transactions.
+
+    def transaction(self) -> Transaction:
+        """What is sent inside counts when it commits. The first one fences other instances with the same id."""
+        if self._enlistment is None:
+            raise NotTransactional("this producer has no transactions", hint="make it with a transactional_id")
+        return Transaction(self, self._enlistment, self._settings.transaction_timeout_ms)
+
+    def _check_may_send(self, ids: str | Sequence[str | None] | None = None) -> None:
+        if self._is_closed:
+            raise ClientClosed("this producer is closed")
+        if self._scope.is_transactional:
+            self._scope.check(ids)
+
+    async def _write_as(self, producer_id: int, epoch: int) -> None:
+        """Records are numbered anew under another identity."""
+        identity = ProducerIdentity(producer_id, epoch)
+        if self._lane_settings.identity != identity:
+            self._lane_settings = msgspec.structs.replace(self._lane_settings, identity=identity)
+            await self._close_lanes()
+
+    async def _settle(self) -> None:
+        """Send everything, and wait until it is written or has failed."""
+        for place, batch in list(self._open.items()):
+            self._close_batch(place, batch)
+        while self._unfinished:
+            await asyncio.wait([batch.done for batch in self._unfinished])
+        self._failures.clear()
+
+    async def _drop(self, number: int) -> bool:
+        """Send nothing more of this transaction; whether nothing was under way."""
+        was_quiet = not self._unfinished
+        why = TransactionEnded(f"transaction {number} was aborted before the record was confirmed")
+        self._fail_open(why)
+        if not was_quiet:
+            await self._close_lanes(why)
+        self._failures.clear()
+        return was_quiet
+
+    async def _close_lanes(self, why: GoQueueError | None = None) -> None:
+        lanes, self._lanes = self._lanes, {}
+        for lane in lanes.values():
+            await lane.close(why)
+
+    def _fail_open(self, error: GoQueueError) -> None:
+        left, self._open = self._open, {}
+        for batch in left.values():
+            batch.count = len(batch.records)
+            batch.fail(error)
+            self._finished(batch, error)
 
     # Topics and life cycle.
 
@@ -353,18 +427,15 @@ class Producer:
         if self._is_closed:
             return
         try:
+            if isinstance(self._scope.current, Transaction):
+                with contextlib.suppress(GoQueueError):
+                    await self._scope.current.abort()
             if flush:
                 await self.flush()
         finally:
             self._is_closed = True
-            left, self._open = self._open, {}
-            for batch in left.values():
-                error = ClientClosed("the producer was closed before the record was sent")
-                batch.count = len(batch.records)
-                batch.fail(error)
-                self._finished(batch, error)
-            for lane in self._lanes.values():
-                await lane.close()
+            self._fail_open(ClientClosed("the producer was closed before the record was sent"))
+            await self._close_lanes()
             await self._link.close()
 
 

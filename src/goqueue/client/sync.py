@@ -12,32 +12,35 @@
 A client may be used by several threads. It does not survive a fork: make one in each process.
 """
 
-import threading
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal, ParamSpec, Self, TypeVar
+from typing import Literal, Self
 
 from goqueue.client import admin as aio_admin
 from goqueue.client import consumer as aio_consumer
-from goqueue.client import producer as aio_producer
 from goqueue.client import worker as aio_worker
 from goqueue.client.batch import Sent
 from goqueue.client.blocking import Blocking
+from goqueue.client.cancelling import Cancellation
 from goqueue.client.fetcher import LONGEST_WAIT_MS, Start
 from goqueue.client.link import DEFAULT_BOOTSTRAP
 from goqueue.client.message import Message, RawBatch
-from goqueue.client.outbox import Delivery, Outbox
-from goqueue.client.producer import NORMAL_PRIORITY, due_of
+from goqueue.client.outbox import Delivery
+from goqueue.client.part import PART_TIMEOUT_MS
+from goqueue.client.sync_part import Part
+from goqueue.client.sync_producer import Producer
+from goqueue.client.sync_transaction import Transaction
+from goqueue.client.transaction_admin import BlockingTransactionAdmin
 from goqueue.client.worker import Job, Settlement
 from goqueue.errors import ClientClosed
 from goqueue.model.log import LogId
-from goqueue.model.record import Record
 from goqueue.model.topic import Cleanup, Durability, Topic, TopicConfig
-from goqueue.wire.native import letters, messages
+from goqueue.wire.native import letters, messages, transactions
 from goqueue.wire.native.letters import LetterEdit, LetterSelect
 
 __all__ = [
     "Admin",
+    "Cancellation",
     "Cleanup",
     "Consumer",
     "Delivery",
@@ -47,137 +50,16 @@ __all__ = [
     "LetterSelect",
     "LogId",
     "Message",
+    "Part",
     "Producer",
     "RawBatch",
     "Sent",
     "Settlement",
     "Topic",
     "TopicConfig",
+    "Transaction",
     "Worker",
 ]
-
-
-Given = ParamSpec("Given")
-Result = TypeVar("Result")
-
-
-class Producer(Blocking):
-    """Use as a context manager; leaving it sends what is still in the buffer.
-
-    with Producer() as producer:
-        delivery = producer.send("orders", b"hello", key=b"customer-1")
-        print(delivery.result().offset)
-    """
-
-    def __init__(self, bootstrap: str = DEFAULT_BOOTSTRAP, **settings: object) -> None:
-        super().__init__("producer")
-        self._client = aio_producer.Producer(bootstrap, **settings)
-        self._outbox = Outbox(self._client, self._background)
-        self._making = threading.Lock()
-
-    def send(
-        self,
-        topic: str,
-        value: bytes | None,
-        *,
-        key: bytes | None = None,
-        headers: Sequence[tuple[str, bytes]] = (),
-        partition: int | None = None,
-        priority: int = NORMAL_PRIORITY,
-        id: str | None = None,
-        delay_ms: int | None = None,
-        deliver_at_ns: int | None = None,
-        ttl_ms: int | None = None,
-        expires_at_ns: int | None = None,
-    ) -> Delivery:
-        """Put a record into the buffer, waiting only while it is full. `result` of the delivery waits for the rest.
-
-        While the topic remembers a record of the same `id`, this one is not written: the delivery says where that is.
-        With a delay from now, or an instant to deliver at, the record is written at once and hidden until then. With a
-        time to live, or an instant to expire at, the queue delivers it no more after that.
-        """
-        self._hold_loop()
-        partitioner = self._client._topics.get(topic) or self._run(self._client._load_topic, topic)
-        partitioner.check(partition)
-        due = due_of(partitioner.topic, delay_ms, deliver_at_ns)
-        record = Record(value, key, tuple(headers), priority)
-        if ttl_ms is not None or expires_at_ns is not None:
-            record = aio_producer.expiring(record, ttl_ms, expires_at_ns)
-        # A compressor is not for several threads at a time.
-        with self._making:
-            record = self._client._made(partitioner.topic, record, id)
-        if self._client._room.taken + len(self._outbox) >= self._client._room.limit:
-            self._run_in_turn(self._client._wait_for_room, 1)
-        return self._outbox.put(partitioner, partition, record, id, due)
-
-    def _run_in_turn(
-        self, action: Callable[Given, Coroutine[Any, Any, Result]], *args: Given.args, **kwargs: Given.kwargs
-    ) -> Result:
-        """Behind the records that are in the outbox."""
-
-        async def run() -> Result:
-            self._outbox.empty()
-            return await action(*args, **kwargs)
-
-        return self._run(run)
-
-    def send_many(
-        self,
-        topic: str,
-        values: Sequence[bytes | None],
-        *,
-        keys: Sequence[bytes | None] | None = None,
-        partition: int | None = None,
-        priority: int = NORMAL_PRIORITY,
-        ids: Sequence[str | None] | None = None,
-        delay_ms: int | None = None,
-        deliver_at_ns: int | None = None,
-    ) -> list[Sent]:
-        """Publish a list and wait until all of it is written; the places come in the order of the values.
-
-        It leaves in batches of its own, at once. When one of them fails, the others are written all the same. A delay,
-        or an instant to deliver at, is that of all of them.
-        """
-        return self._run_in_turn(
-            self._client.send_many,
-            topic,
-            values,
-            keys=keys,
-            partition=partition,
-            priority=priority,
-            ids=ids,
-            delay_ms=delay_ms,
-            deliver_at_ns=deliver_at_ns,
-        )
-
-    def send_batch(self, topic: str, partition: int, records: bytes, count: int) -> Delivery:
-        """Send records that are encoded already (`goqueue.codec.encode`); the delivery is that of the first."""
-        delivery = self._run_in_turn(self._client.send_batch, topic, partition, records, count)
-        return Delivery(self._outbox, delivery)
-
-    def flush(self) -> None:
-        """Send everything now and wait until it is written; raises the first failure that nobody was told of yet."""
-        self._run_in_turn(self._client.flush)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close(flush=kind is None)
-
-    def close(self, *, flush: bool = True) -> None:
-        """Send what is in the buffer, unless told not to, and let go of the connection."""
-
-        async def close() -> None:
-            self._outbox.empty()
-            await self._client.close(flush=flush)
-
-        self._close(close)
-
-    def _abandon(self) -> None:
-        self.close(flush=False)
 
 
 class Consumer(Blocking):
@@ -347,8 +229,10 @@ class Worker(Blocking):
         self._run(self._client.release, *jobs)
 
 
-class Admin(Blocking):
+class Admin(BlockingTransactionAdmin):
     """Use as a context manager."""
+
+    _client: aio_admin.Admin
 
     def __init__(self, bootstrap: str = DEFAULT_BOOTSTRAP) -> None:
         super().__init__("admin client")
@@ -432,6 +316,16 @@ class Admin(Blocking):
         """
         return self._run(self._client.reset_offsets, group, to, value, topics=topics, dry_run=dry_run)
 
+    # Parts of larger transactions.
+
+    def part(self, key: str, *, timeout_ms: int = PART_TIMEOUT_MS, **settings: object) -> Part:
+        """One of many that count together, when somebody says so under the key; the settings are a producer's."""
+        return Part(self._client.part(key, timeout_ms=timeout_ms, **settings))
+
+    def decide(self, key: str, tokens: Iterable[int]) -> transactions.PartsDecided:
+        """These prepared parts count, all others under the key are aborted. Said again, it changes nothing."""
+        return self._run(self._client.decide, key, tokens)
+
     # Dead letters.
 
     def dead_letters(
@@ -502,6 +396,13 @@ class Admin(Blocking):
     def cancel_delayed(self, topic: str, partition: int, offset: int) -> messages.DelayedRecord:
         """Never deliver a pending record."""
         return self._run(self._client.cancel_delayed, topic, partition, offset)
+
+    def cancel_delayed_many(self, topic: str, places: Iterable[tuple[int, int]]) -> Cancellation:
+        """Never deliver these records, by partition and offset. One that cannot be cancelled stops no other.
+
+        Ten thousand go in a request. When one fails, those before it are done; all can be asked again.
+        """
+        return self._run(self._client.cancel_delayed_many, topic, places)
 
     def reschedule_delayed(
         self,

@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable
 from typing import Literal, NamedTuple, Self
 
 import msgspec
@@ -14,10 +14,11 @@ from goqueue.client.message import Message, RawBatch, open_batch
 from goqueue.client.settings import checked_settings
 from goqueue.errors import ERRORS_BY_CODE, BrokerUnreachable, ClientClosed, GoQueueError, InvalidRequest
 from goqueue.model.log import LogId
+from goqueue.model.runs import runs_of
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
 
-__all__ = ["Job", "Settlement", "Worker", "WorkerSettings"]
+__all__ = ["Job", "Settlement", "Worker", "WorkerSettings", "leases_of"]
 
 LONGEST_WAIT_MS = 30_000
 UNREACHABLE_FOR_S = 30.0
@@ -47,6 +48,7 @@ class _Grant(NamedTuple):
     log: LogId
     number: int
     token: str
+    group: str = ""
 
 
 class Job(NamedTuple):
@@ -184,7 +186,7 @@ class Worker:
         jobs: list[Job] = []
         at = 0
         for part in reply.parts:
-            jobs += _jobs(part, memoryview(tail)[at : at + part.length])
+            jobs += _jobs(self._group, part, memoryview(tail)[at : at + part.length])
             at += part.length
         if not wish.key_order:
             # They come in the order of the log; within what was taken, the most urgent are first.
@@ -229,7 +231,7 @@ class Worker:
     async def _settle(
         self, action: Action, jobs: Iterable[Job], reason: str = "", delay_ms: int | None = None
     ) -> Settlement:
-        leases = _leases(jobs)
+        leases = leases_of(jobs)
         if not leases:
             return Settlement(0, 0)
         request = messages.Settle(self._group, action, leases, reason, delay_ms)
@@ -247,34 +249,30 @@ class Worker:
         )
 
 
-def _jobs(part: messages.TakenPart, records: memoryview) -> list[Job]:
-    grant = _Grant(LogId(part.topic, part.partition), part.grant, part.token)
+def _jobs(group: str, part: messages.TakenPart, records: memoryview) -> list[Job]:
+    grant = _Grant(LogId(part.topic, part.partition), part.grant, part.token, group)
     known = {one.offset: (one.deliveries, one.failures) for one in part.redelivered}
     opened = open_batch(RawBatch(part.topic, part.partition, records, 0))
     if opened.fault is not None and not opened.messages:
         raise opened.fault
     if not known:
-        return [Job(message, 1, 0, part.deadline_ns, grant) for message in opened.messages]
+        # By the tuple itself, as messages are made.
+        new = tuple.__new__
+        return [new(Job, (message, 1, 0, part.deadline_ns, grant)) for message in opened.messages]
     return [Job(message, *known.get(message.offset, (1, 0)), part.deadline_ns, grant) for message in opened.messages]
 
 
-def _leases(jobs: Iterable[Job]) -> tuple[messages.LeasedRecords, ...]:
+def leases_of(jobs: Iterable[Job]) -> tuple[messages.LeasedRecords, ...]:
     by_grant: dict[_Grant, list[int]] = {}
-    for job in jobs:
-        by_grant.setdefault(job.grant, []).append(job.message.offset)
+    last: _Grant | None = None
+    offsets: list[int] = []
+    for message, _, _, _, grant in jobs:
+        if grant is not last:
+            last, offsets = grant, by_grant.setdefault(grant, [])
+        offsets.append(message.offset)
     return tuple(
-        messages.LeasedRecords(grant.log.topic, grant.log.partition, grant.number, grant.token, _runs(sorted(offsets)))
+        messages.LeasedRecords(
+            grant.log.topic, grant.log.partition, grant.number, grant.token, runs_of(sorted(offsets))
+        )
         for grant, offsets in by_grant.items()
     )
-
-
-def _runs(offsets: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    runs: list[tuple[int, int]] = []
-    first, count = offsets[0], 0
-    for offset in offsets:
-        if offset == first + count:
-            count += 1
-        else:
-            runs.append((first, count))
-            first, count = offset, 1
-    return (*runs, (first, count))

@@ -26,22 +26,39 @@ from goqueue.core.producers.window import BatchWritten, ProducerWindow
 from goqueue.core.schedules.events import ScheduleEvent
 from goqueue.core.schedules.schedules import Schedules
 from goqueue.core.schedules.state import ScheduleState
+from goqueue.core.schemas.events import RegistryEvent
+from goqueue.core.schemas.registry import Registry, RegistrySnapshot
+from goqueue.core.transactions.coordinator import Coordinator
+from goqueue.core.transactions.events import CoordinatorEvent, Joined, KeptCoordinator
+from goqueue.core.transactions.outcomes import KeptOutcomes, OutcomeEvent, Outcomes
 from goqueue.engine.alarm import DelayAlarm
 from goqueue.engine.group_commit import GroupCommit
 from goqueue.engine.group_news import GroupNews
-from goqueue.engine.partition import Partition, delays_stream, lanes_stream, producers_stream
-from goqueue.engine.ports import Clock, Entropy, IdIndex, Storage
+from goqueue.engine.partition import (
+    PARTITION_STREAMS,
+    Partition,
+    delays_stream,
+    lanes_stream,
+    outcomes_stream,
+    producers_stream,
+)
+from goqueue.engine.ports import Clock, CompileProto, Entropy, IdIndex, Storage
+from goqueue.engine.queue.blocks import Blocks
 from goqueue.engine.queue.breakers import Breakers
 from goqueue.engine.queue.receipts import KEY_BYTES, ReceiptKey, ReceiptKeyGiven
 from goqueue.engine.queue.states import DELIVERIES, QueueStates
 from goqueue.engine.remembered_ids import IDS, RememberedIds
+from goqueue.engine.schemas.formats import no_protoc, schema_formats
+from goqueue.engine.schemas.rules import ValueRules
 from goqueue.engine.streams import Kind, Streams
+from goqueue.engine.sync_thread import SyncThread
+from goqueue.engine.transactions.under_way import COORDINATOR, Endings
 from goqueue.engine.visibility import is_waiting
 from goqueue.errors import UnknownPartition, UnknownTopic
 from goqueue.model.log import LogId
 from goqueue.model.topic import Topic, TopicName
 
-__all__ = ["CATALOG", "GROUPS", "POLICIES", "PRODUCER_IDS", "SCHEDULES", "Broker"]
+__all__ = ["CATALOG", "GROUPS", "POLICIES", "PRODUCER_IDS", "SCHEDULES", "SCHEMAS", "Broker"]
 
 CATALOG = "catalog"
 GROUPS = "groups"
@@ -49,15 +66,25 @@ PRODUCER_IDS = "producer-ids"
 RECEIPTS = "receipts"
 POLICIES = "policies"
 SCHEDULES = "schedules"
+SCHEMAS = "schemas"
 READERS = 4
 BACKGROUND = 3
 """For checkpoints, for the index of ids, and for compaction, which takes long and must not delay the others."""
+PARSERS = 2
+"""For schemas, some of which take a second."""
 
 
 class Broker:
     """State and the means to change it; use cases are functions over it. Use as an async context manager."""
 
-    def __init__(self, storage: Storage, clock: Clock, entropy: Entropy, id_index: IdIndex) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        clock: Clock,
+        entropy: Entropy,
+        id_index: IdIndex,
+        compile_proto: CompileProto = no_protoc,
+    ) -> None:
         self.storage = storage
         self.clock = clock
         self.entropy = entropy
@@ -69,9 +96,16 @@ class Broker:
         self.receipts = ReceiptKey()
         self.alarm = DelayAlarm()
         self.breakers = Breakers()
+        self.blocks = Blocks()
         self.policies = GroupPolicies()
         self.schedules = Schedules()
         self.schedules_turn = asyncio.Lock()
+        self.schemas = Registry(schema_formats(compile_proto))
+        self.value_rules = ValueRules(self.schemas)
+        self.schemas_turn = asyncio.Lock()
+        self.schemas_write = asyncio.Lock()
+        self.transactions = Coordinator()
+        self.endings = Endings()
         self.guard = DiskGuard()
         self.fetch_turns = itertools.count()
         self.streams = Streams(
@@ -88,8 +122,11 @@ class Broker:
                 Kind(IDS, _decoder(IdEvent), _decoder(KnownIds), lambda _: self.ids.recent),
                 Kind(lanes_stream(), _decoder(LanesMarked), _decoder(tuple[LaneKept, ...]), lambda _: LaneIndex()),
                 Kind(delays_stream(), _decoder(DelayEvent), _decoder(KeptDelays), lambda _: Delays()),
+                Kind(outcomes_stream(), _decoder(OutcomeEvent), _decoder(KeptOutcomes), lambda _: Outcomes()),
+                Kind(COORDINATOR, _decoder(CoordinatorEvent), _decoder(KeptCoordinator), lambda _: self.transactions),
                 Kind(DELIVERIES, _decoder(DeliveryEvent), _decoder(KeptDelivery), self._make_delivery),
                 Kind(SCHEDULES, _decoder(ScheduleEvent), _decoder(tuple[ScheduleState, ...]), lambda _: self.schedules),
+                Kind(SCHEMAS, _decoder(RegistryEvent), _decoder(RegistrySnapshot), lambda _: self.schemas),
                 Kind(POLICIES, _decoder(PolicySet), _decoder(tuple[KeptPolicy, ...]), lambda _: self.policies),
                 Kind(RECEIPTS, _decoder(ReceiptKeyGiven), _decoder(ReceiptKeyGiven), lambda _: self.receipts),
             )
@@ -99,6 +136,7 @@ class Broker:
         self.commit: GroupCommit
         self.readers: ThreadPoolExecutor
         self.background: ThreadPoolExecutor
+        self.parsers: ThreadPoolExecutor
         self._partitions: dict[TopicName, tuple[Partition, ...]] = {}
         self._stack = AsyncExitStack()
 
@@ -109,8 +147,10 @@ class Broker:
             stack.callback(self.storage.close)
             stack.callback(self.ids.index.close)
             self.ids.open()
-            writer, syncer = (stack.enter_context(ThreadPoolExecutor(1, name)) for name in ("gq-write", "gq-sync"))
+            writer = stack.enter_context(ThreadPoolExecutor(1, "gq-write"))
+            syncer = stack.enter_context(SyncThread(self.storage))
             self.background = stack.enter_context(ThreadPoolExecutor(BACKGROUND, "gq-background"))
+            self.parsers = stack.enter_context(ThreadPoolExecutor(PARSERS, "gq-schema"))
             self.readers = stack.enter_context(ThreadPoolExecutor(READERS, "gq-read"))
             self.commit = GroupCommit(self.storage, writer, syncer)
             stack.push_async_callback(self.commit.drain)
@@ -120,6 +160,7 @@ class Broker:
             self.queues.commit = self.commit
             self.queues.recovered()
             self._wake_recovered()
+            self._find_left_over()
             if not self.receipts.is_known:
                 await self._make_receipt_key()
             self._stack = stack.pop_all()
@@ -136,13 +177,29 @@ class Broker:
     def _open_partition(self, log: LogId) -> Partition:
         producers = cast(ProducerWindow, self.streams.machine(producers_stream(log)))
         delays = cast(Delays, self.streams.machine(delays_stream(log)))
+        outcomes = cast(Outcomes, self.streams.machine(outcomes_stream(log)))
         opened, lanes = self.storage.log(log), self._lanes(log)
-        partition = Partition(log, opened, self.commit, self.clock, self.streams, producers, lanes, delays, self.alarm)
+        partition = Partition(
+            log, opened, self.commit, self.clock, self.streams, producers, lanes, delays, outcomes, self.alarm
+        )
         partition.forget_dropped()
         # A log that was mended may end earlier than it did: records to come must not be hidden.
         delays.forget_from(opened.next_offset)
+        outcomes.forget_from(opened.next_offset)
         partition.set_alarm()
         return partition
+
+    def _find_left_over(self) -> None:
+        """Transactions that were open are aborted, as some of what they wrote may not have come to be durable."""
+        self.endings.left_over.update(self.transactions.open_numbers())
+        for partitions in self._partitions.values():
+            for partition in partitions:
+                for number in partition.outcomes.open_numbers():
+                    if self.transactions.get(number) is None:
+                        self.endings.orphans.setdefault(number, []).append(partition)
+                    else:
+                        # Its first records here may have been refused, and with them the note that it writes here.
+                        self.transactions.apply(Joined(number, *partition.id))
 
     def _wake_recovered(self) -> None:
         """What queues had passed because it was hidden, and is not any more."""
@@ -166,9 +223,8 @@ class Broker:
     def close_partitions(self, name: TopicName) -> None:
         for partition in self._partitions.pop(name):
             self.queues.remove(self.queues.of_log(partition.id))
-            self.streams.remove(producers_stream(partition.id))
-            self.streams.remove(lanes_stream(partition.id))
-            self.streams.remove(delays_stream(partition.id))
+            for stream in PARTITION_STREAMS:
+                self.streams.remove(stream(partition.id))
             self.alarm.forget(partition)
 
     def partitions(self, name: TopicName) -> tuple[Partition, ...]:

@@ -1,12 +1,12 @@
 """Read records one by one, for people and scripts: pages of one partition, or of a whole topic in order of time.
 
 A page is bounded in records, in bytes (of the values as they were before compression) and in what is read to fill
-it. Everything here runs in a reader thread.
+it. What reads runs in a reader thread.
 """
 
 import asyncio
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -15,8 +15,9 @@ from goqueue import codec
 from goqueue.codec.compression import decompress
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
-from goqueue.engine.visibility import hidden, is_marker
+from goqueue.engine.visibility import end_of, hidden, is_marker
 from goqueue.errors import CorruptBatch
+from goqueue.model.isolation import Isolation
 from goqueue.model.record import Flag, Record
 from goqueue.model.topic import TopicName
 
@@ -39,6 +40,10 @@ READ_AHEAD_BYTES = 4 * 1024 * 1024
 """What all partitions of a topic together are read at a time, so that a topic of many does not fill memory."""
 MOST_SCANNED = 50_000
 MOST_SCANNED_BYTES = 64 * 1024 * 1024
+
+
+Span = tuple[Partition, int, int]
+"""Where to read: from an offset up to, but not including, another one."""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -73,6 +78,7 @@ class Selection(msgspec.Struct, frozen=True):
     to_ns: int | None = None
     key: bytes | None = None
     priority: int | None = None
+    isolation: Isolation = Isolation.COMMITTED
 
     def takes(self, partition: int, record: Record) -> bool:
         return (self.key is None or record.key == self.key) and (
@@ -81,7 +87,7 @@ class Selection(msgspec.Struct, frozen=True):
 
     def bounds(self, partition: Partition) -> tuple[int, int]:
         """The offsets to look at: from the first on, up to but not including the second."""
-        return max(self.offset, partition.log.start_offset), partition.high_watermark
+        return max(self.offset, partition.log.start_offset), end_of(partition, self.isolation)
 
 
 class TopicPage(msgspec.Struct, frozen=True):
@@ -91,12 +97,21 @@ class TopicPage(msgspec.Struct, frozen=True):
     last: Place | None
 
 
-async def read_page(broker: Broker, name: TopicName, number: int, offset: int | None, limit: int) -> PartitionPage:
+async def read_page(
+    broker: Broker,
+    name: TopicName,
+    number: int,
+    offset: int | None,
+    limit: int,
+    isolation: Isolation = Isolation.COMMITTED,
+) -> PartitionPage:
     """Every visible record from an offset on (from the earliest, if None) in order."""
     partition = broker.partition(name, number)
     if offset is not None:
         partition.check_offset(offset)
-    return await asyncio.get_running_loop().run_in_executor(broker.readers, _read_page, partition, offset, limit)
+    loop = asyncio.get_running_loop()
+    end = end_of(partition, isolation)
+    return await loop.run_in_executor(broker.readers, _read_page, partition, offset, limit, end, isolation)
 
 
 async def browse(
@@ -108,14 +123,15 @@ async def browse(
     else:
         partitions = (broker.partition(name, selection.partition),)
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(broker.readers, _browse, tuple(partitions), selection, limit, after)
+    # How far to go is the event loop's to say; reading is for a thread.
+    spans = [(partition, *selection.bounds(partition)) for partition in partitions]
+    return await loop.run_in_executor(broker.readers, _browse, spans, selection, limit, after)
 
 
-def _read_page(partition: Partition, offset: int | None, limit: int) -> PartitionPage:
+def _read_page(partition: Partition, offset: int | None, limit: int, end: int, isolation: Isolation) -> PartitionPage:
     start = partition.log.start_offset if offset is None else offset
-    end = partition.high_watermark
     page = _Page(limit)
-    for record in records_between(partition, start, end, READ_BYTES):
+    for record in records_between(partition, start, end, READ_BYTES, isolation):
         if not page.add(partition.id.partition, record):
             return PartitionPage(page.found, record.offset)
         if page.is_full:
@@ -123,11 +139,11 @@ def _read_page(partition: Partition, offset: int | None, limit: int) -> Partitio
     return PartitionPage(page.found, max(start, end))
 
 
-def _browse(partitions: tuple[Partition, ...], selection: Selection, limit: int, after: Place | None) -> TopicPage:
-    read_bytes = min(READ_BYTES, max(LEAST_READ_BYTES, READ_AHEAD_BYTES // len(partitions)))
+def _browse(spans: Sequence[Span], selection: Selection, limit: int, after: Place | None) -> TopicPage:
+    read_bytes = min(READ_BYTES, max(LEAST_READ_BYTES, READ_AHEAD_BYTES // len(spans)))
     page = _Page(limit)
     last, scanned_bytes = after, 0
-    lines = (_in_order(partition, selection, after, read_bytes) for partition in partitions)
+    lines = (_in_order(span, selection, after, read_bytes) for span in spans)
     in_order = heapq.merge(*lines, key=lambda item: item[0])
     for scanned, (place, record) in enumerate(in_order, 1):
         if selection.takes(place.partition, record) and not page.add(place.partition, record):
@@ -139,12 +155,10 @@ def _browse(partitions: tuple[Partition, ...], selection: Selection, limit: int,
     return TopicPage(page.found, None)
 
 
-def _in_order(
-    partition: Partition, selection: Selection, after: Place | None, read_bytes: int
-) -> Iterator[tuple[Place, Record]]:
+def _in_order(span: Span, selection: Selection, after: Place | None, read_bytes: int) -> Iterator[tuple[Place, Record]]:
     """The records of one partition, each with its place; the times of places never go back, whatever records say."""
+    partition, start, end = span
     number = partition.id.partition
-    start, end = selection.bounds(partition)
     if selection.from_ns is not None:
         start = max(start, _offset_at(partition, selection.from_ns, end))
     if after is not None:
@@ -152,7 +166,7 @@ def _in_order(
     if selection.to_ns is not None:
         end = min(end, _offset_at(partition, selection.to_ns, end))
     newest = after.timestamp_ns if after is not None else 0
-    for record in records_between(partition, start, end, read_bytes):
+    for record in records_between(partition, start, end, read_bytes, selection.isolation):
         newest = max(newest, record.timestamp_ns)
         yield Place(newest, number, record.offset), record
 
@@ -170,11 +184,17 @@ def _offset_at(partition: Partition, timestamp_ns: int, end: int) -> int:
     return end if found is None else found
 
 
-def records_between(partition: Partition, start: int, end: int, read_bytes: int = READ_BYTES) -> Iterator[Record]:
+def records_between(
+    partition: Partition,
+    start: int,
+    end: int,
+    read_bytes: int = READ_BYTES,
+    isolation: Isolation = Isolation.COMMITTED,
+) -> Iterator[Record]:
     """Without control records. May block on the disk, so it is run in a thread."""
     while start < end:
         chunk = partition.log.read(start, read_bytes, end)
-        skipped = hidden(partition, start, chunk.next_offset)
+        skipped = hidden(partition, start, chunk.next_offset, isolation)
         if len(skipped) < chunk.next_offset - start:
             for record in codec.decode(chunk.records):
                 if record.offset not in skipped and not is_marker(record):

@@ -1,8 +1,12 @@
 """Look at delayed records, cancel them, or give them another time."""
 
+import asyncio
 import heapq
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
+
+from pyroaring import BitMap64
 
 from goqueue import codec
 from goqueue.core.delay.delays import Delays
@@ -12,18 +16,21 @@ from goqueue.engine.broker import Broker
 from goqueue.engine.firing import wake_queues
 from goqueue.engine.partition import Partition, delays_stream
 from goqueue.engine.queue.gather import gather
-from goqueue.engine.visibility import is_waiting
-from goqueue.errors import DelayIsOver, InvalidRequest, UnknownDelay
+from goqueue.errors import DelayIsOver, GoQueueError, InvalidRequest, UnknownDelay, UnknownPartition
 from goqueue.model.delay import check_dues
 from goqueue.model.record import Record
 from goqueue.model.topic import TopicName
 
 __all__ = [
+    "MOST_CANCELLED",
     "MOST_LISTED",
     "MOST_SKIPPED",
+    "CancelledPart",
     "DelayedRecord",
+    "NotCancelled",
     "TopicDelays",
     "cancel_delay",
+    "cancel_delays",
     "delay_stats",
     "find_delay",
     "list_delays",
@@ -31,6 +38,7 @@ __all__ = [
     "reschedule_delay",
 ]
 
+MOST_CANCELLED = 100_000
 MOST_LISTED = 1000
 MOST_SKIPPED = 10_000
 """What is skipped has to be put in order, too."""
@@ -57,6 +65,21 @@ class TopicDelays(NamedTuple):
     next_due: int | None
 
 
+class NotCancelled(NamedTuple):
+    """Records that could not be cancelled, all for the same reason."""
+
+    error: GoQueueError
+    offsets: list[int]
+
+
+class CancelledPart(NamedTuple):
+    """What became of a request to cancel records of one partition; offsets ascend."""
+
+    partition: int
+    cancelled: list[int]
+    refused: list[NotCancelled]
+
+
 def list_delays(broker: Broker, name: TopicName, *, skip: int = 0, limit: int = 100) -> list[DelayedRecord]:
     """Pending ones of all partitions, the next one to be due first."""
     if not 0 <= skip <= MOST_SKIPPED or not 1 <= limit <= MOST_LISTED:
@@ -64,7 +87,11 @@ def list_delays(broker: Broker, name: TopicName, *, skip: int = 0, limit: int = 
             f"{limit} delays after {skip}", hint=f"ask for 1 to {MOST_LISTED}, and skip at most {MOST_SKIPPED}"
         )
     lines = (
-        [(one.due, partition.id.partition, one.offset) for one in partition.delays.listing(limit=skip + limit)]
+        [
+            (one.due, partition.id.partition, one.offset)
+            for one in partition.delays.listing(limit=skip + limit)
+            if not partition.outcomes.is_open_offset(one.offset)
+        ]
         for partition in broker.partitions(name)
     )
     page = list(heapq.merge(*lines))[skip : skip + limit]
@@ -88,9 +115,28 @@ async def cancel_delay(broker: Broker, name: TopicName, number: int, offset: int
     partition = broker.partition(name, number)
     if _status(partition, offset).state is not DelayState.CANCELLED:
         _check(partition, offset, DelayState.PENDING)
-        await _change(broker, partition, offset, lambda delays: delays.cancel(offset))
+        await _change(broker, partition, BitMap64((offset,)), lambda delays: delays.cancel(offset))
         _check(partition, offset, DelayState.CANCELLED)
     return find_delay(broker, name, number, offset)
+
+
+async def cancel_delays(broker: Broker, name: TopicName, places: Mapping[int, Iterable[int]]) -> list[CancelledPart]:
+    """Cancel records by partition, with one entry in the journal for each of these.
+
+    What cannot be cancelled is reported and stops no other; what is cancelled already counts as cancelled. When storage
+    fails, so does the request, and some may be cancelled by then: it can be asked again.
+    """
+    wanted = {number: sorted(set(offsets)) for number, offsets in places.items()}
+    count = sum(map(len, wanted.values()))
+    if count > MOST_CANCELLED:
+        raise InvalidRequest(f"{count} records at once", hint=f"cancel at most {MOST_CANCELLED} in one request")
+    broker.partitions(name)
+    parts = (_cancel_part(broker, name, number, offsets) for number, offsets in wanted.items())
+    ended = await asyncio.gather(*parts, return_exceptions=True)
+    for one in ended:
+        if isinstance(one, BaseException):
+            raise one
+    return [one for one in ended if isinstance(one, CancelledPart)]
 
 
 async def reschedule_delay(broker: Broker, name: TopicName, number: int, offset: int, due: int) -> DelayedRecord:
@@ -102,7 +148,7 @@ async def reschedule_delay(broker: Broker, name: TopicName, number: int, offset:
     check_dues(broker.catalog.topic(name), (due,), since_ns=since)
     partition = broker.partition(name, number)
     _check(partition, offset, DelayState.PENDING)
-    await _change(broker, partition, offset, lambda delays: delays.reschedule(offset, due))
+    await _change(broker, partition, BitMap64((offset,)), lambda delays: delays.reschedule(offset, due))
     partition.set_alarm()
     if _status(partition, offset).state is not DelayState.DELIVERED:
         # What is due at once may be delivered by now; what was cancelled meanwhile has no time any more.
@@ -123,22 +169,56 @@ def delay_stats(broker: Broker) -> list[TopicDelays]:
     return found
 
 
-async def _change(broker: Broker, partition: Partition, offset: int, decide: Callable[[Delays], DelayEvent]) -> None:
+async def _cancel_part(broker: Broker, name: TopicName, number: int, offsets: list[int]) -> CancelledPart:
+    """Of offsets that ascend."""
+    try:
+        partition = broker.partition(name, number)
+    except UnknownPartition as refusal:
+        return CancelledPart(number, [], [NotCancelled(refusal, offsets)])
+    # What is not confirmed yet may be refused, and then another record gets its offset.
+    there = BitMap64(offsets[bisect_left(offsets, 0) : bisect_left(offsets, partition.high_watermark)])
+    if there and partition.outcomes:
+        there -= partition.outcomes.hidden(there.min(), there.max() + 1)
+    states = partition.delays.by_state(there)
+    pending = states.pop(DelayState.PENDING)
+    if pending:
+        await _change(broker, partition, pending, lambda delays: delays.cancel(*pending))
+        # Some may have been delivered, or removed from the log, while this was written.
+        for state, some in partition.delays.by_state(pending).items():
+            states[state] = states.get(state, BitMap64()) | some
+    cancelled = states.pop(DelayState.CANCELLED)
+    refused = [
+        NotCancelled(DelayIsOver(f"the record is {state.value} already"), list(some))
+        for state, some in states.items()
+        if some
+    ]
+    known = set(cancelled).union(*states.values())
+    if len(known) < len(offsets):
+        unknown = [offset for offset in offsets if offset not in known]
+        refused.append(NotCancelled(UnknownDelay("the record is not delayed"), unknown))
+    return CancelledPart(number, list(cancelled), refused)
+
+
+async def _change(
+    broker: Broker, partition: Partition, offsets: BitMap64, decide: Callable[[Delays], DelayEvent]
+) -> None:
     event = decide(partition.delays)
 
     def written() -> None:
         partition.delays.apply(event)
         # Groups that wait for a record which is never to come are done with it.
-        if not is_waiting(partition, offset):
-            wake_queues(broker, partition, (offset,))
+        over = offsets - partition.delays.by_state(offsets)[DelayState.PENDING]
+        if over:
+            wake_queues(broker, partition, list(over))
 
     entry = (broker.streams.event(delays_stream(partition.id), event),)
-    await broker.commit.write(entry, 64, written=written)
+    await broker.commit.write(entry, 56 + 8 * len(offsets), written=written)
 
 
 def _status(partition: Partition, offset: int) -> DelayStatus:
-    # What is not confirmed yet may be refused, and then another record gets its offset.
-    is_there = 0 <= offset < partition.high_watermark
+    # What is not confirmed yet may be refused, and then another record gets its offset. What belongs to a transaction
+    # that has not ended is not there for anybody.
+    is_there = 0 <= offset < partition.high_watermark and not partition.outcomes.is_open_offset(offset)
     status = partition.delays.lookup(offset) if is_there else None
     if status is None:
         raise UnknownDelay(f"record {offset} of {partition.id} is not delayed")

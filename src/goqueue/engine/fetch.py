@@ -7,9 +7,11 @@ import msgspec
 
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
-from goqueue.engine.visibility import skipped_runs
+from goqueue.engine.visibility import end_of, skipped_runs
 from goqueue.errors import GoQueueError, InvalidRequest
+from goqueue.model.isolation import Isolation
 from goqueue.model.log import Chunk
+from goqueue.model.runs import Runs
 from goqueue.model.topic import TopicName
 
 __all__ = ["LONGEST_WAIT_MS", "FetchFrom", "Fetched", "fetch", "offset_at"]
@@ -39,26 +41,34 @@ class Fetched(msgspec.Struct, frozen=True):
     high_watermark: int = 0
     start_offset: int = 0
     refusal: GoQueueError | None = None
-    skip: tuple[tuple[int, int], ...] = ()
+    stable_offset: int = 0
+    skip: Runs = ()
 
     @property
     def size(self) -> int:
         return sum(len(chunk.records) for chunk in self.chunks)
 
 
-async def fetch(broker: Broker, parts: Sequence[FetchFrom], *, max_bytes: int, wait_ms: int) -> list[Fetched]:
+async def fetch(
+    broker: Broker,
+    parts: Sequence[FetchFrom],
+    *,
+    max_bytes: int,
+    wait_ms: int,
+    isolation: Isolation = Isolation.COMMITTED,
+) -> list[Fetched]:
     """One answer for each part. Returns as soon as one has records or an error, or after `wait_ms` without any."""
     if not 0 <= wait_ms <= LONGEST_WAIT_MS:
         raise InvalidRequest(f"a wait of {wait_ms} ms", hint=f"wait at most {LONGEST_WAIT_MS} ms")
     budget = min(max(max_bytes, 1), MOST_BYTES)
     found = [_find(broker, part) for part in parts]
-    if wait_ms and not any(_has_news(part, partition) for part, partition in zip(parts, found, strict=True)):
-        await _wait_for_news(parts, found, wait_ms)
+    if wait_ms and not _have_news(parts, found, isolation):
+        await _wait_for_news(parts, found, wait_ms, isolation)
     answers = [Fetched()] * len(parts)
     # Each time another part comes first, so that a busy partition does not take all of the budget for ever.
     first = next(broker.fetch_turns) % max(1, len(parts))
     for number in (*range(first, len(parts)), *range(first)):
-        answers[number] = await _read(broker, parts[number], found[number], budget)
+        answers[number] = await _read(broker, parts[number], found[number], budget, isolation)
         budget -= answers[number].size
     return answers
 
@@ -72,18 +82,23 @@ def _find(broker: Broker, part: FetchFrom) -> Partition | GoQueueError:
     return partition
 
 
-def _has_news(part: FetchFrom, found: Partition | GoQueueError) -> bool:
-    return isinstance(found, GoQueueError) or part.offset < found.high_watermark
+def _have_news(parts: Sequence[FetchFrom], found: Sequence[Partition | GoQueueError], isolation: Isolation) -> bool:
+    return any(
+        isinstance(one, GoQueueError) or part.offset < end_of(one, isolation)
+        for part, one in zip(parts, found, strict=True)
+    )
 
 
-async def _wait_for_news(parts: Sequence[FetchFrom], found: Sequence[Partition | GoQueueError], wait_ms: int) -> None:
+async def _wait_for_news(
+    parts: Sequence[FetchFrom], found: Sequence[Partition | GoQueueError], wait_ms: int, isolation: Isolation
+) -> None:
     news = asyncio.Event()
     partitions = {partition for partition in found if isinstance(partition, Partition)}
     for partition in partitions:
         partition.watch(news.set)
     try:
         async with asyncio.timeout(wait_ms / 1000):
-            while not any(_has_news(part, partition) for part, partition in zip(parts, found, strict=True)):
+            while not _have_news(parts, found, isolation):
                 news.clear()
                 await news.wait()
     except TimeoutError:
@@ -93,15 +108,17 @@ async def _wait_for_news(parts: Sequence[FetchFrom], found: Sequence[Partition |
             partition.unwatch(news.set)
 
 
-async def _read(broker: Broker, part: FetchFrom, found: Partition | GoQueueError, budget: int) -> Fetched:
+async def _read(
+    broker: Broker, part: FetchFrom, found: Partition | GoQueueError, budget: int, isolation: Isolation
+) -> Fetched:
     if isinstance(found, GoQueueError):
         return Fetched(refusal=found)
     chunks: list[Chunk] = []
     offset, size = part.offset, 0
     try:
-        while size < budget and offset < found.high_watermark:
+        while size < budget and offset < (end := end_of(found, isolation)):
             wanted = min(READ_BYTES, budget - size)
-            chunk = await asyncio.get_running_loop().run_in_executor(broker.readers, found.read, offset, wanted)
+            chunk = await asyncio.get_running_loop().run_in_executor(broker.readers, found.read, offset, wanted, end)
             offset = chunk.next_offset
             if not chunk.records:
                 break
@@ -110,19 +127,22 @@ async def _read(broker: Broker, part: FetchFrom, found: Partition | GoQueueError
     except GoQueueError as refusal:
         if not chunks:
             return Fetched(refusal=refusal)
-    skip = skipped_runs(found, part.offset, offset)
-    return Fetched(tuple(chunks), offset, found.high_watermark, found.log.start_offset, skip=skip)
+    skip = skipped_runs(found, part.offset, offset, isolation)
+    start, stable = found.log.start_offset, found.stable_offset
+    return Fetched(tuple(chunks), offset, found.high_watermark, start, stable_offset=stable, skip=skip)
 
 
-async def offset_at(broker: Broker, name: TopicName, number: int, at: str | int) -> int:
+async def offset_at(
+    broker: Broker, name: TopicName, number: int, at: str | int, isolation: Isolation = Isolation.COMMITTED
+) -> int:
     """The earliest or latest offset, or the first whose record is not older than a time (the end if none is)."""
     partition = broker.partition(name, number)
     if at == "earliest":
         return partition.log.start_offset
+    limit = end_of(partition, isolation)
     if at == "latest":
-        return partition.high_watermark
+        return limit
     assert isinstance(at, int)
-    limit = partition.high_watermark
     loop = asyncio.get_running_loop()
     found = await loop.run_in_executor(broker.readers, partition.log.offset_at, at, limit)
     return limit if found is None else found

@@ -12,10 +12,11 @@ from concurrent.futures import Executor
 from typing import NamedTuple, TypeVar
 
 from goqueue.engine.ports import Entry, Storage
+from goqueue.engine.sync_thread import SyncThread
 from goqueue.errors import GoQueueError, StorageBusy
 from goqueue.model.ids import Lsn
 
-__all__ = ["Done", "GroupCommit"]
+__all__ = ["Done", "GroupCommit", "resolve"]
 
 INLINE_BYTES = 128 * 1024
 GROUP_BYTES = 8 * 1024 * 1024
@@ -29,7 +30,12 @@ def _nothing() -> None:
     """For entries that change no state in memory."""
 
 
-def _settle(reply: asyncio.Future[None], refusal: GoQueueError | None) -> None:
+def _whatever(refusal: GoQueueError | None) -> None:
+    """For those who do not wait to hear how it went; a disk that failed says so at the next write."""
+
+
+def resolve(reply: asyncio.Future[None], refusal: GoQueueError | None) -> None:
+    """Tell whoever waits how it went; nobody may wait any more."""
     if reply.done():
         return
     if refusal is None:
@@ -46,21 +52,28 @@ class _Waiting(NamedTuple):
     done: Done
 
 
+class _Unsynced(NamedTuple):
+    """Somebody who waits until the journal is durable up to here."""
+
+    lsn: Lsn
+    done: Done
+
+
 class GroupCommit:
     """The owner of storage: every write and everything that must not run beside a write goes through here."""
 
-    def __init__(self, storage: Storage, writer: Executor, syncer: Executor) -> None:
+    def __init__(self, storage: Storage, writer: Executor, syncer: SyncThread) -> None:
         self._storage = storage
         self._loop = asyncio.get_running_loop()
         self._writer = writer
         self._syncer = syncer
+        syncer.done = self._synced
         self._pending: deque[_Waiting] = deque()
         self._pending_bytes = 0
         self._between: deque[Callable[[], None]] = deque()
-        self._unsynced: list[_Waiting] = []
+        self._unsynced: deque[_Unsynced] = deque()
         self._scheduled = False
         self._writing = False
-        self._syncing = False
         self._idle = asyncio.Event()
         self._idle.set()
         self._synced_lsn = 0
@@ -84,7 +97,7 @@ class GroupCommit:
     ) -> None:
         """Submit and wait; cancelling the caller does not take back the write."""
         reply: asyncio.Future[None] = self._loop.create_future()
-        self.submit(entry, size, lambda refusal: _settle(reply, refusal), durable=durable, written=written)
+        self.submit(entry, size, lambda refusal: resolve(reply, refusal), durable=durable, written=written)
         await reply
 
     async def between_writes(self, action: Callable[[], Result]) -> Result:
@@ -107,27 +120,26 @@ class GroupCommit:
 
     def when_durable(self, done: Done) -> None:
         """Call `done` once everything that is written by now is durable."""
-        if self._storage.written_lsn <= self._synced_lsn:
+        written = self._storage.written_lsn
+        if written <= self._synced_lsn:
             self._loop.call_soon(done, None)
             return
-        self._unsynced.append(_Waiting((), 0, True, _nothing, done))
-        if not self._syncing:
-            self._start_sync()
+        self._unsynced.append(_Unsynced(written, done))
+        self._syncer.ask()
 
     async def durable(self) -> None:
         """As `when_durable`, for those who wait."""
         reply: asyncio.Future[None] = self._loop.create_future()
-        self.when_durable(lambda refusal: _settle(reply, refusal))
+        self.when_durable(lambda refusal: resolve(reply, refusal))
         await reply
 
     def sync_in_background(self) -> None:
         """Start a sync for what was written without anybody waiting for it to be durable."""
-        if not self._syncing and self._storage.written_lsn > self._synced_lsn:
-            self._start_sync()
+        self.when_durable(_whatever)
 
     async def drain(self) -> None:
         """Wait until everything submitted is written and synced."""
-        while self._pending or self._writing or self._syncing or self._unsynced:
+        while self._pending or self._writing or self._unsynced:
             self._idle.clear()
             await self._idle.wait()
 
@@ -167,15 +179,16 @@ class GroupCommit:
         self._written(group, done.result())
 
     def _written(self, group: list[_Waiting], outcomes: list[GoQueueError | None]) -> None:
+        lsn = self._storage.written_lsn
         for waiting, refusal in zip(group, outcomes, strict=True):
             if refusal is None:
                 waiting.written()
             if waiting.durable and refusal is None:
-                self._unsynced.append(waiting)
+                self._unsynced.append(_Unsynced(lsn, waiting.done))
             else:
                 waiting.done(refusal)
-        if self._unsynced and not self._syncing:
-            self._start_sync()
+        if self._unsynced:
+            self._syncer.ask()
         if self._pending:
             self._schedule()
         else:
@@ -184,28 +197,20 @@ class GroupCommit:
     def _nothing_pending(self) -> None:
         while self._between and not self._pending:
             self._between.popleft()()
-        if not self._syncing and not self._pending:
+        if not self._unsynced and not self._pending:
             self._idle.set()
 
     # Syncing.
 
-    def _start_sync(self) -> None:
-        self._syncing = True
-        waiting, self._unsynced = self._unsynced, []
-        future = self._loop.run_in_executor(self._syncer, self._storage.sync)
-        future.add_done_callback(lambda done: self._synced(waiting, done))
-
-    def _synced(self, waiting: list[_Waiting], done: asyncio.Future[Lsn]) -> None:
-        self._syncing = False
-        error = done.exception()
-        refusal = error if isinstance(error, GoQueueError) else None
-        if error is not None and refusal is None:
-            raise error
-        if error is None:
-            self._synced_lsn = done.result()
-        for one in waiting:
-            one.done(refusal)
+    def _synced(self, result: Lsn | Exception) -> None:
+        refusal = result if isinstance(result, GoQueueError) else None
+        if isinstance(result, int):
+            self._synced_lsn = result
+        elif refusal is None:
+            raise result
+        while self._unsynced and (refusal is not None or self._unsynced[0].lsn <= self._synced_lsn):
+            self._unsynced.popleft().done(refusal)
         if self._unsynced:
-            self._start_sync()
+            self._syncer.ask()
         elif not self._pending and not self._writing:
             self._idle.set()

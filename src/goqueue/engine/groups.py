@@ -30,6 +30,7 @@ __all__ = [
     "Lag",
     "OffsetChange",
     "OffsetReset",
+    "check_offsets",
     "commit_offsets",
     "confirm_revoked",
     "delete_group",
@@ -180,10 +181,7 @@ async def commit_offsets(
     generation: int | None,
 ) -> None:
     """Remember where the group goes on; refused for partitions and offsets that do not exist."""
-    for log, wanted in offsets.items():
-        partition = broker.partition(TopicName(log.topic), log.partition)
-        if not 0 <= wanted.offset <= partition.high_watermark:
-            raise OffsetOutOfRange(f"offset {wanted.offset} is outside 0 to {partition.high_watermark} of {log}")
+    check_offsets(broker, offsets)
     await _change(
         broker,
         name,
@@ -192,6 +190,14 @@ async def commit_offsets(
     )
     for log, wanted in offsets.items():
         await go_to(broker, name, log, wanted.offset)
+
+
+def check_offsets(broker: Broker, offsets: Mapping[LogId, OffsetAndMetadata]) -> None:
+    """Whether a group may go on there."""
+    for log, wanted in offsets.items():
+        partition = broker.partition(TopicName(log.topic), log.partition)
+        if not 0 <= wanted.offset <= partition.high_watermark:
+            raise OffsetOutOfRange(f"offset {wanted.offset} is outside 0 to {partition.high_watermark} of {log}")
 
 
 async def remember_group(broker: Broker, name: str) -> None:

@@ -20,6 +20,8 @@ from goqueue.engine.ports import CompactionPolicy, DropSegments, SlowWork
 from goqueue.engine.queue.breaking import pause_tripped
 from goqueue.engine.queue.settle import return_overdue
 from goqueue.engine.schedules import fire_due
+from goqueue.engine.transactions.ending import abort_overdue
+from goqueue.engine.visibility import certain_before
 from goqueue.errors import GoQueueError
 from goqueue.model.topic import Cleanup, TopicConfig
 
@@ -39,6 +41,8 @@ class MaintenanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     """Between looks at what schedules have to publish."""
     leases_every_ms: int = 100
     """Between looks for leases that were not acknowledged in time."""
+    transactions_every_ms: int = 100
+    """Between looks for transactions whose time is up."""
     checkpoint_bytes: int = 64 * 1024 * 1024
     """Journal that may gather before a checkpoint; recovery has to read no more than about this."""
 
@@ -78,6 +82,7 @@ class Maintenance:
             group.create_task(self._repeat("ids", settings.ids_every_ms, self.tend_ids))
             group.create_task(self._repeat("schedules", settings.schedules_every_ms, self.fire_schedules))
             group.create_task(self._repeat("leases", settings.leases_every_ms, self.return_overdue))
+            group.create_task(self._repeat("transactions", settings.transactions_every_ms, self.abort_overdue))
             group.create_task(Firing(self._broker, self._observer.job_failed).run())
 
     async def _repeat(self, name: str, every_ms: int, job: Callable[[], Awaitable[None]]) -> None:
@@ -152,7 +157,8 @@ class Maintenance:
         broker = self._broker
         async with self._compaction_turn:
             horizon = broker.clock.now_ns() - config.delete_retention_ms * NS_PER_MS
-            policy = CompactionPolicy(partition.high_watermark, horizon)
+            end, never_seen = certain_before(partition)
+            policy = CompactionPolicy(end, horizon, never_seen)
             work = await broker.commit.between_writes(lambda: broker.storage.begin_compaction(partition.id, policy))
             if work is not None:
                 await self._in_background(work.run)
@@ -168,6 +174,9 @@ class Maintenance:
         while news:
             tripped = news.popleft()
             self._observer.group_paused(tripped.group, tripped.reason)
+
+    async def abort_overdue(self) -> None:
+        await abort_overdue(self._broker)
 
     async def tend_ids(self) -> None:
         """Keep the index of ids whole, current and small."""

@@ -4,14 +4,19 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
+import msgspec
+from pyroaring import BitMap64
+
 from goqueue import codec
 from goqueue.core.delay.delays import Delays
-from goqueue.core.delay.events import Delayed
+from goqueue.core.delay.events import Cancelled, Delayed
+from goqueue.core.delay.states import DelayState
 from goqueue.core.partition.watermark import Watermark
 from goqueue.core.priority.lane_index import LaneIndex, LanesMarked
 from goqueue.core.priority.stats import LaneFlow
 from goqueue.core.producers.originals import count_originals
 from goqueue.core.producers.window import BatchWritten, ProducerWindow
+from goqueue.core.transactions.outcomes import Closed, OutcomeEvent, Outcomes, Wrote
 from goqueue.engine.alarm import DelayAlarm
 from goqueue.engine.group_commit import Done, GroupCommit
 from goqueue.engine.ports import AppendRecords, Clock, Entry, Log
@@ -20,9 +25,21 @@ from goqueue.errors import GoQueueError, InvalidRecord, OffsetOutOfRange, Record
 from goqueue.model.ids import InstantNs
 from goqueue.model.log import Chunk, LogId
 from goqueue.model.priority import NORMAL
-from goqueue.model.record import Flag
+from goqueue.model.record import Flag, Record
 
-__all__ = ["NO_IDS", "BatchIds", "Partition", "ProducerBatch", "delays_stream", "lanes_stream", "producers_stream"]
+__all__ = [
+    "NO_IDS",
+    "PARTITION_STREAMS",
+    "BatchIds",
+    "Marker",
+    "Partition",
+    "ProducerBatch",
+    "Staged",
+    "delays_stream",
+    "lanes_stream",
+    "outcomes_stream",
+    "producers_stream",
+]
 
 HELD_BYTES = 64 * 1024 * 1024
 
@@ -40,6 +57,14 @@ def lanes_stream(log: LogId | str = "") -> str:
 def delays_stream(log: LogId | str = "") -> str:
     """The stream in which a partition keeps until when its records are hidden."""
     return f"delays/{log}"
+
+
+def outcomes_stream(log: LogId | str = "") -> str:
+    """The stream in which a partition keeps which of its records belong to transactions, and how these ended."""
+    return f"outcomes/{log}"
+
+
+PARTITION_STREAMS = (producers_stream, lanes_stream, delays_stream, outcomes_stream)
 
 
 class ProducerBatch(NamedTuple):
@@ -81,8 +106,39 @@ class _Effects(NamedTuple):
 
     batch: BatchWritten
     after: int
-    ids: BatchIds
-    delayed: Delayed | None
+    ids: BatchIds = NO_IDS
+    delayed: Delayed | None = None
+    outcomes: tuple[OutcomeEvent, ...] = ()
+    cancelled: Cancelled | None = None
+
+
+class Marker(NamedTuple):
+    """The end of a transaction, as a record of the log that no reader is shown."""
+
+    transaction: int
+    producer_id: int
+    epoch: int
+    committed: bool
+
+    def record(self) -> Record:
+        value = {"transaction": self.transaction, "producer_id": self.producer_id, "epoch": self.epoch}
+        flags = Flag.CONTROL | Flag.COMMIT if self.committed else Flag.CONTROL
+        return Record(value=msgspec.json.encode(value), flags=flags)
+
+
+class Staged(NamedTuple):
+    """Records that have their offsets and can be written, with others in one entry if need be.
+
+    Nothing may be staged for the same partition before one of these is called: `begin` when they were handed to
+    group commit, which is to call `apply` once they are written and `finish` in the end; or `take_back` when that was
+    refused.
+    """
+
+    operations: Entry
+    begin: Callable[[], None]
+    apply: Callable[[], None]
+    finish: Done
+    take_back: Callable[[], None]
 
 
 class Partition:
@@ -98,6 +154,7 @@ class Partition:
         producers: ProducerWindow,
         lanes: LaneIndex,
         delays: Delays,
+        outcomes: Outcomes,
         alarm: DelayAlarm,
     ) -> None:
         self.id = log_id
@@ -106,6 +163,7 @@ class Partition:
         self.lanes = lanes
         self.enqueued = LaneFlow()
         self.delays = delays
+        self.outcomes = outcomes
         self._alarm = alarm
         self._commit = commit
         self._clock = clock
@@ -113,6 +171,7 @@ class Partition:
         self._stream = producers_stream(log_id)
         self._lanes_stream = lanes_stream(log_id)
         self._delays_stream = delays_stream(log_id)
+        self._outcomes_stream = outcomes_stream(log_id)
         self._next_offset = log.next_offset
         self._watermark = Watermark(log.next_offset)
         self._newest_ns = max((segment.max_timestamp_ns for segment in log.segments), default=0)
@@ -125,6 +184,11 @@ class Partition:
     @property
     def high_watermark(self) -> int:
         return self._watermark.offset
+
+    @property
+    def stable_offset(self) -> int:
+        """How far readers of committed records may go: up to the first one whose transaction has not ended."""
+        return self.outcomes.stable(self._watermark.offset)
 
     @property
     def next_offset(self) -> int:
@@ -143,12 +207,14 @@ class Partition:
         producer: ProducerBatch | None = None,
         ids: BatchIds = NO_IDS,
         dues: Sequence[int] | None = None,
+        transaction: int | None = None,
         also: Entry = (),
         written: Callable[[], None] | None = None,
     ) -> BatchWritten:
         """Stamp a batch in place and have it written, with `also`, or neither; `done` says how it went.
 
-        `dues` has an instant for each record, until which it is hidden; one that has passed means at once.
+        `dues` has an instant for each record, until which it is hidden; one that has passed means at once. Records of
+        a transaction are hidden until it commits.
         """
         # Time may be set back; the order of timestamps in a partition is not.
         now = max(self._clock.now_ns(), self._newest_ns)
@@ -176,13 +242,45 @@ class Partition:
             marked = LanesMarked(base, stamped.priorities)
             entry = (*entry, self._streams.event(self._lanes_stream, marked))
             self.lanes.apply(marked)
+        # These are known before the records can be read, so there is no moment at which one of them is visible.
         if delayed is not None:
-            # Known before the records can be read, so there is no moment at which one of them is visible.
             entry = (*entry, self._streams.event(self._delays_stream, delayed))
             self.delays.apply(delayed)
-        effects = _Effects(batch_written, after, ids, delayed)
-        self._submit(entry, effects, len(batch), done, durable=durable, written=written)
+        outcomes: tuple[OutcomeEvent, ...] = ()
+        if transaction is not None:
+            wrote = Wrote(transaction, base, stamped.count)
+            entry = (*entry, self._streams.event(self._outcomes_stream, wrote))
+            self.outcomes.apply(wrote)
+            outcomes = (wrote,)
+        staged = self._stage(entry, _Effects(batch_written, after, ids, delayed, outcomes), done)
+        self._submit(staged, len(batch), durable=durable, written=written or staged.apply)
         return batch_written
+
+    def stage_markers(self, markers: Sequence[Marker]) -> Staged:
+        """The records that end transactions in this partition, and what their ends mean for the records before."""
+        now = max(self._clock.now_ns(), self._newest_ns)
+        base = self.next_offset
+        batch = bytearray(codec.encode([one.record() for one in markers]))
+        after = base + codec.stamp(batch, base, now).count
+        closed = tuple(Closed(one.transaction, one.committed, offset) for offset, one in enumerate(markers, base))
+        entry: Entry = (AppendRecords(self.id, batch, after),)
+        cancelled = self._cancel_delays([one.transaction for one in markers if not one.committed])
+        if cancelled is not None:
+            entry = (*entry, self._streams.event(self._delays_stream, cancelled))
+        for event in closed:
+            entry = (*entry, self._streams.event(self._outcomes_stream, event))
+            # The end counts once the marker is below the high watermark, so it may be applied before it is written.
+            self.outcomes.apply(event)
+        written = BatchWritten(0, 0, 0, len(markers), base, now)
+        return self._stage(entry, _Effects(written, after, outcomes=closed, cancelled=cancelled))
+
+    def _cancel_delays(self, aborted: Sequence[int]) -> Cancelled | None:
+        """What was never written is not going to be due."""
+        if not aborted or not self.delays.has_any:
+            return None
+        offsets = BitMap64.union(BitMap64(), *map(self.outcomes.offsets, aborted))
+        pending = self.delays.by_state(offsets)[DelayState.PENDING]
+        return self.delays.cancel(*pending) if pending else None
 
     def _decide_delays(self, base: int, count: int, dues: Sequence[int]) -> Delayed | None:
         if len(dues) != count:
@@ -213,20 +311,11 @@ class Partition:
         self.producers.apply(written)
         return written
 
-    def _submit(
-        self,
-        entry: Entry,
-        effects: "_Effects",
-        size: int,
-        done: Done,
-        *,
-        durable: bool,
-        written: Callable[[], None] | None,
-    ) -> None:
-        batch, after, ids, delayed = effects
+    def _stage(self, entry: Entry, effects: "_Effects", done: Done | None = None) -> Staged:
+        batch, after, ids, delayed = effects[:4]
         pending = self._watermark.begin(after)
 
-        def finished(refusal: GoQueueError | None) -> None:
+        def finish(refusal: GoQueueError | None) -> None:
             if refusal is None:
                 moved = self._watermark.confirm(pending)
             else:
@@ -234,29 +323,46 @@ class Partition:
                 self._refused += 1
                 self._watermark.refuse(pending)
                 self.producers.undo(batch)
-                self._take_back(batch.base_offset, delayed)
+                self._take_back(effects)
                 ids.refused()
-            done(refusal)
+            if done is not None:
+                done(refusal)
             if delayed is not None and refusal is None:
                 self.set_alarm()
             if moved and self._watchers:
                 self._tell_watchers()
 
-        try:
-            self._commit.submit(entry, size, finished, durable=durable, written=written or ids.written)
-        except GoQueueError:
-            self._watermark.refuse(pending)
-            self._take_back(batch.base_offset, delayed)
-            raise
-        self._next_offset, self._newest_ns = after, batch.timestamp_ns
-        ids.begin()
-        if batch.producer_id:
-            self.producers.apply(batch)
+        def begin() -> None:
+            self._next_offset, self._newest_ns = after, batch.timestamp_ns
+            ids.begin()
+            if batch.producer_id:
+                self.producers.apply(batch)
 
-    def _take_back(self, base_offset: int, delayed: Delayed | None) -> None:
-        self.lanes.forget_from(base_offset)
-        if delayed is not None:
-            self.delays.undo(delayed)
+        def apply() -> None:
+            ids.written()
+            if effects.cancelled is not None:
+                self.delays.apply(effects.cancelled)
+
+        def take_back() -> None:
+            self._watermark.refuse(pending)
+            self._take_back(effects)
+
+        return Staged(entry, begin, apply, finish, take_back)
+
+    def _submit(self, staged: Staged, size: int, *, durable: bool, written: Callable[[], None]) -> None:
+        try:
+            self._commit.submit(staged.operations, size, staged.finish, durable=durable, written=written)
+        except GoQueueError:
+            staged.take_back()
+            raise
+        staged.begin()
+
+    def _take_back(self, effects: "_Effects") -> None:
+        self.lanes.forget_from(effects.batch.base_offset)
+        if effects.delayed is not None:
+            self.delays.undo(effects.delayed)
+        for event in reversed(effects.outcomes):
+            self.outcomes.undo(event)
 
     # Delays.
 
@@ -270,6 +376,7 @@ class Partition:
         """Forget what is known of records that retention has taken."""
         start = self.log.start_offset
         self.lanes.forget_below(start)
+        self.outcomes.forget_below(start)
         forgotten = self.delays.forget_below(start)
         if forgotten is not None:
             self.delays.apply(forgotten)
@@ -291,10 +398,10 @@ class Partition:
 
     # Reading.
 
-    def read(self, offset: int, max_bytes: int) -> Chunk:
-        """Confirmed records from `offset` on. May block on the disk, so it is run in a thread."""
+    def read(self, offset: int, max_bytes: int, end: int) -> Chunk:
+        """Records from `offset` on, before `end`. May block on the disk, so it is run in a thread."""
         self.check_offset(offset)
-        return self.log.read(offset, max_bytes, self.high_watermark)
+        return self.log.read(offset, max_bytes, end)
 
     def check_offset(self, offset: int) -> None:
         low, high = self.log.start_offset, self.high_watermark

@@ -62,7 +62,7 @@ def _may_have(broker: Broker, request: Poll, log: LogId) -> bool:
     """Whether what was found while the poll waited is still the consumer's to have."""
     group = broker.groups.group(request.group)
     if request.generation is None:
-        return not group.is_paused and group.member_count == 0
+        return not group.is_paused and not group.member_count
     return log in group.readable(request.consumer)
 
 
@@ -99,6 +99,6 @@ def reach(broker: Broker, group: str, consumer: str, logs: Sequence[LogId]) -> d
     for log in logs:
         state = broker.queues.get(group, log)
         if state is not None:
-            end = broker.partition(TopicName(log.topic), log.partition).high_watermark
+            end = broker.partition(TopicName(log.topic), log.partition).stable_offset
             found[log] = state.delivery.reach_of(consumer, end)
     return found

@@ -3,14 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from pyroaring import BitMap64
+
 from goqueue.errors import GoQueueError
 from goqueue.model.ids import InstantNs, Lsn
 from goqueue.model.log import Chunk, Damage, LogId, SegmentInfo
 
 __all__ = [
     "AppendRecords",
+    "Buffer",
     "Clock",
     "CompactionPolicy",
+    "CompileProto",
     "CreateLog",
     "DeleteLog",
     "DropSegments",
@@ -30,6 +34,7 @@ __all__ = [
 ]
 
 Buffer = bytes | bytearray | memoryview
+NONE = BitMap64()
 
 
 class Clock(Protocol):
@@ -102,10 +107,14 @@ class Log(Protocol):
 
 
 class CompactionPolicy(NamedTuple):
-    """Which records a compaction may leave out: none at or above `limit_offset`, no tombstone that is newer."""
+    """Which records a compaction may leave out: none at or above `limit_offset`, no tombstone that is newer.
+
+    Records that nobody is ever to see, of aborted transactions say, go, and take the place of no others.
+    """
 
     limit_offset: int
     drop_tombstones_before_ns: int
+    never_seen: BitMap64 = NONE
 
 
 class Recovery(Protocol):
@@ -204,3 +213,10 @@ class IdIndex(Protocol):
 
     def reset(self) -> None:
         """Be empty, whatever state it is in."""
+
+
+class CompileProto(Protocol):
+    """Takes tens of milliseconds, and up to seconds: called in threads, several at a time."""
+
+    def __call__(self, root: str, texts: Mapping[str, str], /) -> bytes:
+        """The FileDescriptorSet of the file named `root` and of all it imports; InvalidSchema if it has errors."""

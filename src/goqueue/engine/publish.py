@@ -11,7 +11,15 @@ from goqueue.core.producers.window import BatchWritten
 from goqueue.engine.broker import Broker
 from goqueue.engine.new_records import Unsettled, choose_new
 from goqueue.engine.partition import Partition, ProducerBatch
-from goqueue.errors import DiskFull, GoQueueError, InvalidRecord, StorageBusy, UnknownPartition
+from goqueue.engine.schemas.holding import checked_at_once, hold_until_checked
+from goqueue.engine.transactions.beginning import InTransaction, check_publish, join_operations
+from goqueue.errors import (
+    DiskFull,
+    GoQueueError,
+    InvalidRecord,
+    StorageBusy,
+    UnknownPartition,
+)
 from goqueue.model.delay import check_dues
 from goqueue.model.topic import Durability, Topic, TopicName
 
@@ -34,6 +42,10 @@ class PublishBatch(msgspec.Struct, frozen=True):
     ids: Sequence[str | None] | None = None
     partitions: int | None = None
     dues: Sequence[int] | None = None
+    transaction: InTransaction | None = None
+    """The records count when it commits."""
+    is_checked: bool = False
+    """Whether its values are known to fit the schemas of the topic."""
 
 
 class RecordPlace(msgspec.Struct, frozen=True):
@@ -90,14 +102,26 @@ def publish(broker: Broker, request: PublishBatch, reply: Reply) -> None:
             return
         if broker.guard.is_full:
             raise DiskFull(f"the disk is {broker.guard.used_share:.0%} full")
+        if request.transaction is not None:
+            check_publish(broker, request.transaction, request.producer, request.ids)
         if request.producer is not None:
             broker.producer_ids.check(request.producer.producer_id, request.producer.epoch)
             repeated = partition.producers.check(*request.producer)
             if repeated is not None:
                 _reply_when_confirmed(broker, partition, repeated, reply)
                 return
+        if not request.is_checked and (rules := broker.value_rules.of(topic)) is not None:
+            check = checked_at_once(broker, rules, request.records)
+            if check is not None:
+                checked = msgspec.structs.replace(request, is_checked=True)
+                go_on = partial(publish, broker, checked, reply)
+                hold_until_checked(partition, check, len(request.records), go_on, reply)
+                return
         if request.ids is not None and topic.config.dedup_window_ms:
             _publish_new(broker, partition, topic, request, reply)
+            return
+        if request.transaction is not None:
+            _publish_in_transaction(broker, partition, topic, request, reply)
             return
         answer = _Answer(partition, reply)
         answer.written = partition.append(
@@ -110,6 +134,33 @@ def publish(broker: Broker, request: PublishBatch, reply: Reply) -> None:
         )
     except GoQueueError as refusal:
         reply(refusal)
+
+
+def _publish_in_transaction(
+    broker: Broker, partition: Partition, topic: Topic, request: PublishBatch, reply: Reply
+) -> None:
+    """Hidden until the transaction commits, which makes all of it durable."""
+    ref = request.transaction
+    assert ref is not None
+
+    def answered(result: Published | GoQueueError) -> None:
+        if isinstance(result, GoQueueError):
+            broker.endings.break_off(ref.number, result.message)
+        else:
+            broker.endings.noted(ref.number)
+        reply(result)
+
+    answer = _Answer(partition, answered)
+    answer.written = partition.append(
+        request.records,
+        answer.done,
+        durable=False,
+        max_value_bytes=topic.config.max_value_bytes,
+        producer=request.producer,
+        dues=request.dues,
+        transaction=ref.number,
+        also=join_operations(broker, ref, partition.id),
+    )
 
 
 def _publish_new(broker: Broker, partition: Partition, topic: Topic, request: PublishBatch, reply: Reply) -> None:

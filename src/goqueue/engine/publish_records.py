@@ -12,13 +12,15 @@ from goqueue import codec
 from goqueue.engine.broker import Broker
 from goqueue.engine.placement import Placement
 from goqueue.engine.publish import PublishBatch, Published, publish
+from goqueue.engine.schemas.validation import record_violations
+from goqueue.engine.transactions.beginning import InTransaction, check_publish
 from goqueue.errors import GoQueueError, InvalidRecord, RecordTooLarge, UnknownPartition
 from goqueue.model.delay import AT_ONCE, check_due
 from goqueue.model.record import Record
 from goqueue.model.record_id import with_id
 from goqueue.model.topic import Durability, Topic, TopicName
 
-__all__ = ["Outgoing", "Placed", "publish_records"]
+__all__ = ["Outgoing", "Placed", "publish_in_transaction", "publish_records"]
 
 
 class Outgoing(msgspec.Struct, frozen=True):
@@ -66,10 +68,9 @@ async def publish_records(
     broker: Broker, placement: Placement, name: TopicName, records: Sequence[Outgoing]
 ) -> list[Outcome]:
     """One outcome for each record, in the same order."""
-    topic = broker.catalog.topic(name)
-    outcomes: list[Outcome | None] = [None] * len(records)
+    outcomes = await _refusals(broker, name, records)
     now = broker.clock.now_ns()
-    batches = _gather(topic, placement, records, outcomes, now)
+    batches = _gather(broker.catalog.topic(name), placement, records, outcomes, now)
     # All are handed over before the first is waited for, so that they share a sync.
     answers = [_start(broker, name, batch) for batch in batches]
     for batch, answer in zip(batches, answers, strict=True):
@@ -87,6 +88,59 @@ async def publish_records(
     ]
 
 
+async def publish_in_transaction(
+    broker: Broker, placement: Placement, ref: InTransaction, records: Sequence[tuple[TopicName, Outgoing]]
+) -> list[Placed]:
+    """All of them, in any number of topics, or none. Seen by nobody before the transaction commits.
+
+    Should the broker refuse one when others are written already, the transaction can only be aborted.
+    """
+    check_publish(broker, ref, None, [outgoing.id for _, outgoing in records])
+    by_topic: dict[TopicName, list[int]] = {}
+    for number, (name, _) in enumerate(records):
+        by_topic.setdefault(name, []).append(number)
+    refusals = {
+        name: await _refusals(broker, name, [records[number][1] for number in numbers])
+        for name, numbers in by_topic.items()
+    }
+    now = broker.clock.now_ns()
+    gathered: list[tuple[TopicName, list[int], _Batch]] = []
+    for name, numbers in by_topic.items():
+        outcomes = refusals[name]
+        some = [records[number][1] for number in numbers]
+        batches = _gather(broker.catalog.topic(name), placement, some, outcomes, now)
+        for number, outcome in zip(numbers, outcomes, strict=True):
+            if isinstance(outcome, GoQueueError):
+                outcome.message = f"record {number}: {outcome.message}"
+                raise outcome
+        gathered += [(name, numbers, batch) for batch in batches]
+    answers = [_start(broker, name, batch, ref) for name, _, batch in gathered]
+    results = [await answer for answer in answers]
+    refusal = next((one for one in results if isinstance(one, GoQueueError)), None)
+    if refusal is not None:
+        if any(isinstance(one, Published) for one in results):
+            broker.endings.break_off(ref.number, refusal.message)
+        raise refusal
+    placed: dict[int, Placed] = {}
+    for (_, numbers, batch), result in zip(gathered, results, strict=True):
+        for step, outcome in zip(batch.numbers, _outcomes(batch, result), strict=True):
+            number = numbers[step]
+            shown = _with_due(outcome, records[number][1].due, now)
+            assert isinstance(shown, Placed)
+            placed[number] = shown
+    return [placed[number] for number in range(len(records))]
+
+
+async def _refusals(broker: Broker, name: TopicName, records: Sequence[Outgoing]) -> list[Outcome | None]:
+    """Those of records whose values do not fit the schemas of the topic, and None for the others."""
+    outcomes: list[Outcome | None] = [None] * len(records)
+    topic = broker.catalog.topic(name)
+    violations = await record_violations(broker, topic, [outgoing.record for outgoing in records])
+    for number, violation in violations.items():
+        outcomes[number] = violation
+    return outcomes
+
+
 def _with_due(outcome: Outcome, due: int, now: int) -> Outcome:
     if due <= now or isinstance(outcome, GoQueueError) or outcome.duplicate:
         return outcome
@@ -101,6 +155,8 @@ def _gather(
     batches: list[_Batch] = []
     current: dict[int, _Batch] = {}
     for number, outgoing in enumerate(records):
+        if outcomes[number] is not None:
+            continue
         try:
             record = outgoing.record if outgoing.id is None else with_id(outgoing.record, outgoing.id)
             encoded = _encode(topic, record)
@@ -143,7 +199,7 @@ def _encode(topic: Topic, record: Record) -> bytes:
         raise
 
 
-def _start(broker: Broker, name: TopicName, batch: _Batch) -> _Answer:
+def _start(broker: Broker, name: TopicName, batch: _Batch, transaction: InTransaction | None = None) -> _Answer:
     answer: _Answer = asyncio.get_running_loop().create_future()
 
     def reply(result: Published | GoQueueError) -> None:
@@ -153,7 +209,17 @@ def _start(broker: Broker, name: TopicName, batch: _Batch) -> _Answer:
     records = bytearray(b"".join(batch.parts))
     ids = batch.ids if any(one is not None for one in batch.ids) else None
     dues = batch.dues if any(batch.dues) else None
-    publish(broker, PublishBatch(name, batch.partition, records, batch.durability, ids=ids, dues=dues), reply)
+    request = PublishBatch(
+        name,
+        batch.partition,
+        records,
+        batch.durability,
+        ids=ids,
+        dues=dues,
+        transaction=transaction,
+        is_checked=True,
+    )
+    publish(broker, request, reply)
     return answer
 
 

@@ -5,18 +5,22 @@ The record of an occurrence and the note that it has fired are one entry of the 
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import msgspec
+from msgspec import UNSET
 
 from goqueue import codec
 from goqueue.core.schedules.events import RecordPlace, ScheduleEvent
 from goqueue.core.schedules.misfire import Firing
-from goqueue.core.schedules.schedule import ScheduleConfig, SchedulePatch
+from goqueue.core.schedules.schedule import ScheduleConfig, SchedulePatch, patched
 from goqueue.core.schedules.schedules import Schedules
 from goqueue.core.schedules.state import ScheduleState
 from goqueue.engine.broker import SCHEDULES, Broker
+from goqueue.engine.group_commit import resolve
 from goqueue.engine.placement import Placement
-from goqueue.errors import GoQueueError, InvalidRecord, RecordTooLarge, UnknownTopic
+from goqueue.engine.schemas.validation import check_record
+from goqueue.errors import InvalidRecord, RecordTooLarge, UnknownTopic
 from goqueue.model.ids import InstantNs
 from goqueue.model.topic import TopicName, topic_name
 
@@ -34,14 +38,14 @@ SCHEDULE_HEADER = "goqueue-schedule"
 
 
 async def create_schedule(broker: Broker, config: ScheduleConfig) -> ScheduleState:
-    broker.catalog.topic(topic_name(config.topic))
+    await _check_record(broker, config)
     await _change(broker, lambda schedules, now: schedules.create(config, now=now))
     return broker.schedules.state(config.id)
 
 
 async def change_schedule(broker: Broker, schedule_id: str, patch: SchedulePatch) -> ScheduleState:
-    if isinstance(patch.topic, str):
-        broker.catalog.topic(topic_name(patch.topic))
+    if isinstance(patch.topic, str) or patch.value is not UNSET:
+        await _check_record(broker, patched(broker.schedules.state(schedule_id).config, patch))
     await _change(broker, lambda schedules, now: schedules.change(schedule_id, patch, now=now))
     return broker.schedules.state(schedule_id)
 
@@ -56,6 +60,11 @@ async def pause_schedule(broker: Broker, schedule_id: str, *, paused: bool) -> S
 
 async def delete_schedule(broker: Broker, schedule_id: str) -> None:
     await _change(broker, lambda schedules, now: schedules.delete(schedule_id, now=now))
+
+
+async def _check_record(broker: Broker, config: ScheduleConfig) -> None:
+    """Whether it could be published now; whether it can when it is time, is found out then."""
+    await check_record(broker, broker.catalog.topic(topic_name(config.topic)), config.record())
 
 
 async def fire_due(broker: Broker, placement: Placement) -> int:
@@ -76,6 +85,7 @@ async def fire_due(broker: Broker, placement: Placement) -> int:
 async def _fire(broker: Broker, placement: Placement, firing: Firing) -> None:
     now = broker.clock.now_ns()
     try:
+        await check_record(broker, broker.catalog.topic(TopicName(firing.topic)), firing.record)
         topic = broker.catalog.topic(TopicName(firing.topic))
         places = placement.of(topic)
         number = places.by_turn() if firing.record.key is None else places.by_key(firing.record.key)
@@ -86,15 +96,9 @@ async def _fire(broker: Broker, placement: Placement, firing: Firing) -> None:
         event = broker.schedules.fired(firing, now=now, place=place)
         outcome: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-        def done(refusal: GoQueueError | None) -> None:
-            if refusal is None:
-                outcome.set_result(None)
-            else:
-                outcome.set_exception(refusal)
-
         partition.append(
             batch,
-            done,
+            partial(resolve, outcome),
             durable=True,
             max_value_bytes=topic.config.max_value_bytes,
             also=(broker.streams.event(SCHEDULES, event),),

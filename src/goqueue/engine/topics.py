@@ -7,7 +7,7 @@ from goqueue.core.catalog.events import CatalogEvent
 from goqueue.core.ids.events import IdsForgotten
 from goqueue.engine.broker import CATALOG, Broker
 from goqueue.engine.groups import refresh_groups
-from goqueue.engine.partition import delays_stream, lanes_stream, producers_stream
+from goqueue.engine.partition import PARTITION_STREAMS
 from goqueue.engine.ports import CreateLog, DeleteLog, Operation
 from goqueue.engine.remembered_ids import IDS
 from goqueue.errors import InvalidRequest
@@ -48,12 +48,10 @@ async def delete_topic(broker: Broker, name: TopicName) -> None:
     def decide() -> tuple[CatalogEvent, list[Operation]]:
         event = broker.catalog.delete(name)
         partitions = broker.partitions(name)
-        ends: list[Operation] = [
-            broker.streams.end(producers_stream(one.id)) for one in partitions if len(one.producers)
-        ]
-        ends += [broker.streams.end(lanes_stream(one.id)) for one in partitions if one.lanes]
-        ends += [broker.streams.end(delays_stream(one.id)) for one in partitions if one.delays.has_any]
+        ends: list[Operation] = []
         for one in partitions:
+            # Also of machines with nothing to remember: what is on disk of them may still speak of records long gone.
+            ends += [broker.streams.end(stream(one.id)) for stream in PARTITION_STREAMS]
             ends += broker.queues.end(broker.queues.of_log(one.id))
         forgotten = broker.ids.recent.forget(name)
         forgetting = [broker.streams.event(IDS, forgotten)] if forgotten is not None else []

@@ -21,6 +21,8 @@ __all__ = [
     "LaneMode",
     "LaneWeights",
     "MaxAttempts",
+    "SchemaSubject",
+    "SchemaValidation",
     "Starvation",
     "Topic",
     "TopicConfig",
@@ -95,6 +97,16 @@ class LaneMode(StrEnum):
     """Always the highest that has records."""
 
 
+class SchemaValidation(StrEnum):
+    """Whether values have to fit a schema of the registry to be published."""
+
+    AUTO = "auto"
+    """As soon as the topic's subject has a schema."""
+    ON = "on"
+    """Always: while there is no schema, nothing fits."""
+    OFF = "off"
+
+
 LaneWeight = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 LaneWeights = tuple[LaneWeight, LaneWeight, LaneWeight, LaneWeight, LaneWeight]
 Starvation = Annotated[int, msgspec.Meta(ge=1, le=DAY_MS)]
@@ -104,6 +116,7 @@ Backoff = Annotated[int, msgspec.Meta(ge=0, le=DAY_MS)]
 Jitter = Annotated[float, msgspec.Meta(ge=0, le=1)]
 DeadLetterTopic = Annotated[str, msgspec.Meta(pattern=OWN_NAME_PATTERN)]
 BreakerLimit = Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
+SchemaSubject = Annotated[str, msgspec.Meta(min_length=1, max_length=249)]
 
 
 class TopicConfig(msgspec.Struct, frozen=True):
@@ -140,6 +153,9 @@ class TopicConfig(msgspec.Struct, frozen=True):
     """A priority passed over for so long is served next."""
     dead_letter_breaker_per_minute: BreakerLimit | None = None
     """A group that sends more dead letters within a minute is paused; None for never."""
+    schema_validation: SchemaValidation = SchemaValidation.AUTO
+    schema_subject: SchemaSubject | None = None
+    """Whose schemas values have to fit; None for the subject of the topic's own name."""
 
 
 class WantedConfig(TopicConfig, frozen=True, forbid_unknown_fields=True):

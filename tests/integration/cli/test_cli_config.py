@@ -28,7 +28,7 @@ def test_every_setting_is_shown_with_where_it_comes_from(offline: Cli, tmp_path:
     assert done.code == 0, done
     found: dict[str, Any] = json.loads(done.out)
     assert found["settings"]["data"] == "from-file"
-    assert found["settings"]["listen"] == {"http": "127.0.0.1:1", "native": "127.0.0.1:3"}
+    assert found["settings"]["listen"] == {"http": "127.0.0.1:1", "native": "127.0.0.1:3", "schemas": ""}
     assert found["settings"]["log"]["level"] == "error"
     expected = {
         "data": str(file),

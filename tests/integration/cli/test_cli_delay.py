@@ -47,6 +47,31 @@ def test_a_delayed_record_can_be_shown_moved_and_cancelled(goqueue: Cli, topic: 
     assert goqueue("consume", topic) == ""
 
 
+def test_many_delayed_records_are_cancelled_at_once(goqueue: Cli, topic: str) -> None:
+    goqueue("produce", topic, *"abcdef", "--partition", 0, "--delay", "1h")
+    refused = goqueue.run("delay", "cancel", topic, "0/0", "0/2-4")
+    assert (refused.code, refused.err.splitlines()[-1]) == (2, "hint: add --yes if it is meant")
+    assert goqueue.json("delay", "list", topic)["pending"] == 6
+    assert goqueue("delay", "cancel", topic, "0/0", "0/2-4", "--yes") == f"cancelled 4 records of {topic}\n"
+    assert [one["offset"] for one in goqueue.json("delay", "list", topic)["records"]] == [1, 5]
+    assert goqueue("delay", "cancel", topic, "0/1", "--yes") == f"cancelled record 1 of {topic}/0\n"
+
+
+def test_what_cannot_be_cancelled_is_told_and_stops_no_other(goqueue: Cli, topic: str) -> None:
+    goqueue("produce", topic, "now", "--partition", 0)
+    goqueue("produce", topic, "later", "last", "--partition", 0, "--delay", "1h")
+    done = goqueue.run("delay", "cancel", topic, "0/0-1", "7/0", "--yes")
+    assert (done.code, done.out) == (1, f"cancelled record 1 of {topic}/0\n")
+    first, second = done.err.splitlines()
+    assert first == f"error: record 0 of {topic}/0: the record is not delayed"
+    assert second.startswith(f"error: record 0 of {topic}/7: ")
+    done = goqueue.run("delay", "cancel", topic, "0/0-2", "--yes", "--output", "json")
+    assert done.code == 1
+    facts = json.loads(done.out)
+    assert facts["cancelled"] == [{"partition": 0, "offset": 1}, {"partition": 0, "offset": 2}]
+    assert [(one["offset"], one["code"]) for one in facts["not_cancelled"]] == [(0, "unknown_delay")]
+
+
 def test_a_record_moved_to_now_is_delivered(goqueue: Cli, topic: str) -> None:
     goqueue("produce", topic, "later", "--delay", "1h")
     goqueue("delay", "reschedule", topic, 0, 0, "--delay", 0)
@@ -65,6 +90,10 @@ def test_what_cannot_be_is_an_error_with_a_hint(goqueue: Cli, topic: str) -> Non
         (("delay", "reschedule", topic, 0, 0), 2, "error: no time is given"),
         (("delay", "show", topic, 0, 0), 1, f"error: record 0 of {topic}/0 is not delayed"),
         (("delay", "list", f"{topic}-not"), 1, "error: there is no topic"),
+        (("delay", "cancel", topic, "17", "--yes"), 2, "error: '17' is not a place"),
+        (("delay", "cancel", topic, "0/5-2", "0/1", "--yes"), 2, "error: '0/5-2' has its ends the wrong way round"),
+        (("delay", "cancel", topic, "0/0-9999", "1/0", "--yes"), 2, "error: 10001 offsets"),
+        (("delay", "cancel", f"{topic}-not", "0/0-5", "--yes"), 1, "error: there is no topic"),
     ):
         done = goqueue.run(*flags)
         assert (done.code, done.out) == (code, ""), done

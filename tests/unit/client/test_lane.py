@@ -342,3 +342,83 @@ async def test_without_idempotence_five_are_under_way_at_once_and_there_is_no_id
     for answer in scene.connection.answers:
         with contextlib.suppress(asyncio.InvalidStateError):
             answer.cancel()
+
+
+async def test_a_lane_that_has_given_up_rests_until_there_is_something_to_send(scene):
+    scene.link.is_down = True
+    scene.connection.is_lost = True
+    scene.add(within_s=0.05)
+    await scene.done(0)
+    tasks = set()
+    for _ in range(20):
+        await asyncio.sleep(0)
+        tasks |= asyncio.all_tasks() - {asyncio.current_task()}
+    assert len(tasks) <= 1
+
+
+# In transactions: the identity is given, and after a failure there is nothing to go on with.
+
+
+@pytest.fixture
+async def transactional():
+    made = Scene(identity=ProducerIdentity(42, 7))
+    yield made
+    await made.lane.close()
+
+
+async def test_with_a_given_identity_what_may_pass_is_sent_again_with_its_numbers(transactional):
+    scene = transactional
+    await scene.known()
+    for _ in range(3):
+        scene.add()
+    await scene.sent(3)
+    scene.answer(0, BUSY)
+    scene.answer(1, WRONG_NUMBER)
+    scene.answer(2, WRONG_NUMBER)
+    assert await scene.sent(6) == [1, 2, 3, 1, 2, 3]
+    scene.connection.hang_up("")
+    await asyncio.sleep(0.1)
+    assert await scene.sent(3) == [1, 2, 3]
+    assert {(head.producer_id, head.producer_epoch) for head, _ in scene.connection.sent} == {(42, 7)}
+    assert scene.link.identities == 0
+
+
+@pytest.mark.parametrize("error", [REFUSED, WRONG_NUMBER, UnknownProducer("gone"), InvalidRequest("no")])
+async def test_with_a_given_identity_one_refusal_ends_the_lane_and_each_batch_fails_once(transactional, error):
+    scene = transactional
+    await scene.known()
+    for _ in range(UNDER_WAY + 2):
+        scene.add()
+    await scene.sent(UNDER_WAY)
+    scene.answer(0, error)
+    for number in range(1, UNDER_WAY):
+        scene.answer(number, WRONG_NUMBER)
+    await scene.done(*range(1, UNDER_WAY + 3))
+    scene.add()
+    finished = sorted(scene.finished, key=lambda one: one[0])
+    assert finished == [(0, None), *((number, error) for number in range(1, UNDER_WAY + 4))]
+    await asyncio.sleep(0.05)
+    assert len(scene.connection.sent) == UNDER_WAY
+    assert scene.link.identities == 0
+
+
+async def test_with_a_given_identity_time_that_is_up_ends_the_lane(transactional):
+    scene = transactional
+    await scene.known()
+    scene.add(within_s=0.05)
+    scene.add(within_s=60)
+    scene.link.is_down = True
+    scene.connection.hang_up("")
+    await scene.done(1, 2)
+    assert [(number, type(error)) for number, error in scene.finished[1:]] == [(1, RequestTimeout), (2, RequestTimeout)]
+    assert scene.link.identities == 0
+
+
+async def test_closing_a_lane_fails_each_batch_once(transactional):
+    scene = transactional
+    await scene.known()
+    for _ in range(UNDER_WAY + 2):
+        scene.add()
+    await scene.sent(UNDER_WAY)
+    await scene.lane.close()
+    assert [number for number, _ in scene.finished] == list(range(UNDER_WAY + 3))

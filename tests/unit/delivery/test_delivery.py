@@ -97,12 +97,12 @@ def test_one_record_that_is_held_does_not_hold_up_a_million_others():
     assert delivery.unsettled(1_000_001) == 0
 
 
-def test_acknowledged_records_are_runs_in_the_journal():
+def test_acknowledged_records_take_next_to_nothing_in_the_journal():
     delivery = opened()
     grant = leased(delivery, *range(1000))
     event = delivery.settle({grant: range(1000)})
     assert isinstance(event, Settled)
-    assert [len(part.records) for part in event.parts] == [1]
+    assert sum(len(part.records) for part in event.parts) < 40
 
 
 def test_who_was_too_late_is_told_so_and_who_was_not_may_repeat_it():

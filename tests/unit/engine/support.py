@@ -29,7 +29,7 @@ async def appended(partition, *values: bytes | None, key: bytes | None = None, d
 def values_from(partition, offset: int = 0) -> list[bytes | None]:
     found = []
     while offset < partition.high_watermark:
-        chunk = partition.read(offset, 1 << 20)
+        chunk = partition.read(offset, 1 << 20, partition.stable_offset)
         found += [record.value for record in codec.decode(chunk.records)] if chunk.records else []
         offset = chunk.next_offset
     return found

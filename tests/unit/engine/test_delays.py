@@ -18,7 +18,15 @@ from goqueue.engine.publish import PublishBatch, publish_and_wait
 from goqueue.engine.publish_records import Outgoing, publish_records
 from goqueue.engine.queue.settle import Lease, acknowledge, nack
 from goqueue.engine.topics import create_topic, delete_topic
-from goqueue.errors import DelayIsOver, GoQueueError, InvalidRecord, InvalidRequest, StorageBusy, UnknownDelay
+from goqueue.errors import (
+    DelayIsOver,
+    GoQueueError,
+    InvalidRecord,
+    InvalidRequest,
+    StorageBusy,
+    UnknownDelay,
+    UnknownTopic,
+)
 from goqueue.model.record import Record
 from goqueue.model.topic import Cleanup, TopicConfig, topic_name
 
@@ -400,6 +408,70 @@ async def test_cancelling_twice_is_fine_and_cancelling_what_is_delivered_is_not(
         await delays.reschedule_delay(scene.broker, TOPIC, 0, 0, scene.clock.now_ns())
 
 
+async def test_many_are_cancelled_with_one_entry_in_the_journal_of_each_partition(open_broker, clock):
+    async with open_broker() as broker:
+        await create_topic(broker, TOPIC, 3, FOREVER)
+        due = clock.now_ns() + SECOND * NS_PER_MS
+        records = [Outgoing(Record(b"v"), number % 3, due=due) for number in range(3000)]
+        await publish_records(broker, Placement(), TOPIC, records)
+        entries = broker.storage.written_lsn
+        ended = await delays.cancel_delays(broker, TOPIC, {0: range(1000), 2: range(500, 900)})
+        assert ended == [(0, list(range(1000)), []), (2, list(range(500, 900)), [])]
+        assert broker.storage.written_lsn == entries + 2
+        # Once more: there is nothing to write.
+        assert await delays.cancel_delays(broker, TOPIC, {0: range(1000), 2: range(500, 900)}) == ended
+        assert broker.storage.written_lsn == entries + 2
+        assert delays.delay_stats(broker) == [(TOPIC, 1600, 0, 1400, 0, due)]
+
+
+async def test_groups_that_wait_for_records_which_are_cancelled_together_are_done_with_them(scene):
+    await scene.publish(*[b"%d" % number for number in range(10)], delay_ms=SECOND)
+    await scene.publish(b"now")
+    assert await scene.work() == [b"now"]
+    await delays.cancel_delays(scene.broker, TOPIC, {0: range(9)})
+    assert await scene.work() == []
+    assert scene.floor() == 9
+    await scene.pass_ms(SECOND)
+    assert await scene.work() == [b"9"]
+    assert scene.floor() == 11
+
+
+async def test_when_cancelling_many_and_their_delivery_cross_the_answer_says_which_was_first(scene):
+    await scene.publish(*[b"%d" % number for number in range(10)], delay_ms=SECOND)
+    scene.clock.advance_ms(SECOND)
+    firing = asyncio.create_task(fire_due(scene.broker))
+    (part,) = await delays.cancel_delays(scene.broker, TOPIC, {0: range(5)})
+    await firing
+    await fire_due(scene.broker)
+    delivered = [offset for one in part.refused for offset in one.offsets]
+    assert {type(one.error) for one in part.refused} <= {DelayIsOver}
+    assert sorted(part.cancelled + delivered) == list(range(5))
+    assert await scene.read() == [b"%d" % offset for offset in range(10) if offset not in part.cancelled]
+
+
+async def test_what_cannot_be_cancelled_is_told_by_reason_and_stops_no_other(scene):
+    await scene.publish(b"now")
+    await scene.publish(b"delivered", delay_ms=SECOND)
+    await scene.pass_ms(SECOND)
+    await scene.publish(b"later", delay_ms=SECOND)
+    ended = await delays.cancel_delays(scene.broker, TOPIC, {5: [1, 0], 0: [1 << 70, 2, 1, 0, -1, 2]})
+    shown = [(part.partition, part.cancelled, {one.error.code: one.offsets for one in part.refused}) for part in ended]
+    assert shown == [
+        (5, [], {"unknown_partition": [0, 1]}),
+        (0, [2], {"unknown_delay": [-1, 0, 1 << 70], "delay_is_over": [1]}),
+    ]
+
+
+async def test_too_many_cannot_be_cancelled_at_once(scene):
+    await scene.publish(b"later", delay_ms=SECOND)
+    with pytest.raises(InvalidRequest, match="100001 records"):
+        await delays.cancel_delays(scene.broker, TOPIC, {0: range(100_001)})
+    with pytest.raises(UnknownTopic):
+        await delays.cancel_delays(scene.broker, topic_name("nothing"), {0: [0]})
+    (part,) = await delays.cancel_delays(scene.broker, TOPIC, {0: range(100_000)})
+    assert part.cancelled == [0]
+
+
 @pytest.mark.parametrize("offset", [0, 1, 99, -1, 1 << 70])
 async def test_a_record_that_was_never_delayed_cannot_be_cancelled(scene, offset):
     await scene.publish(b"now", b"now too")
@@ -503,6 +575,24 @@ async def test_what_is_pending_stays_pending_and_what_came_due_meanwhile_fires_a
             pass
         assert await scene.work("passed") == [b"far"]
         assert scene.floor("passed") == 5
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+async def test_what_was_cancelled_together_stays_cancelled_after_a_restart(open_broker, clock, checkpoint):
+    async with open_broker() as broker:
+        await create_topic(broker, TOPIC, 1, FOREVER)
+        scene = Scene(broker, clock)
+        await scene.publish(*[b"%d" % number for number in range(100)], delay_ms=SECOND)
+        assert await scene.work() == []
+        await delays.cancel_delays(broker, TOPIC, {0: range(1, 99)})
+        if checkpoint:
+            await Maintenance(broker, Reports(), MaintenanceSettings()).checkpoint()
+    clock.advance_ms(SECOND)
+    async with open_broker() as broker:
+        scene = Scene(broker, clock)
+        assert await scene.pass_ms(0) == 2
+        assert await scene.work() == [b"0", b"99"]
+        assert scene.floor() == 100
 
 
 async def test_a_record_that_slept_in_a_queue_and_was_cancelled_is_done_with_after_a_restart(open_broker, clock):

@@ -42,7 +42,17 @@ class Life:
         self.broker = None
 
     async def step(self):
-        actions = [self.publish] * 4 + [self.take] * 4 + [self.pass_time] * 4 + [self.cancel, self.move, self.look]
+        actions = (
+            [self.publish] * 4
+            + [self.take] * 4
+            + [self.pass_time] * 4
+            + [
+                self.cancel,
+                self.cancel_many,
+                self.move,
+                self.look,
+            ]
+        )
         await self.chance.choice(actions)()
 
     async def publish(self):
@@ -93,6 +103,17 @@ class Life:
             return
         assert (await delays.cancel_delay(self.broker, TOPIC, *place)).state is DelayState.CANCELLED
         self.cancelled.add(place)
+
+    async def cancel_many(self):
+        await self.fire()
+        known = list(self.due)
+        places = self.chance.sample(known, min(len(known), self.chance.randrange(20)))
+        pending = {place for place in places if self.due[place] > self.clock.now_ns()}
+        offsets = {number: [place[1] for place in places if place[0] == number] for number in range(PARTITIONS)}
+        ended = await delays.cancel_delays(self.broker, TOPIC, offsets)
+        cancelled = {(part.partition, offset) for part in ended for offset in part.cancelled}
+        assert cancelled == pending | self.cancelled.intersection(places)
+        self.cancelled |= pending
 
     async def move(self):
         place = self.some_delayed()

@@ -6,6 +6,7 @@ import pytest
 
 from goqueue.engine.group_commit import INLINE_BYTES, PENDING_BYTES, GroupCommit
 from goqueue.engine.ports import StateEvent
+from goqueue.engine.sync_thread import SyncThread
 from goqueue.errors import DiskFull, StorageBusy, StorageFailed
 from goqueue.model.ids import Lsn
 
@@ -50,7 +51,7 @@ def storage() -> ScriptedStorage:
 
 @pytest.fixture
 async def commit(storage):
-    with ThreadPoolExecutor(1) as writer, ThreadPoolExecutor(1) as syncer:
+    with ThreadPoolExecutor(1) as writer, SyncThread(storage) as syncer:
         yield GroupCommit(storage, writer, syncer)
         storage.may_sync.set()
 

@@ -2,9 +2,15 @@ import asyncio
 
 import pytest
 
+from goqueue import codec
+from goqueue.engine.browse import read_page
+from goqueue.engine.delays import cancel_delay
+from goqueue.engine.firing import fire_due
 from goqueue.engine.maintenance import Maintenance, MaintenanceSettings
+from goqueue.engine.publish import PublishBatch, publish_and_wait
 from goqueue.engine.topics import amend_topic, create_topic, delete_topic
 from goqueue.errors import TopicExists, UnknownTopic
+from goqueue.model.record import Record
 from goqueue.model.topic import Cleanup, TopicConfig, topic_name
 from tests.unit.engine.support import appended, values_from
 
@@ -88,6 +94,35 @@ async def test_compaction_keeps_the_newest_record_of_each_key(open_broker):
         kept = [value[:2] for value in values_from(partition)]
         assert {b"a4", b"b4", b"c4"} <= set(kept)
         assert len(kept) == len(set(kept))
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+async def test_a_record_that_is_not_due_takes_the_place_of_no_other(open_broker, clock, is_cancelled):
+    async with open_broker() as broker:
+        await create_topic(broker, TOPIC, 1, TopicConfig(cleanup=Cleanup.COMPACT))
+        partition = broker.partition(TOPIC, 0)
+        await appended(partition, b"now" + bytes(1000), key=b"a")
+        batch = bytearray(codec.encode([Record(value=b"later" + bytes(1000), key=b"a")]))
+        await publish_and_wait(broker, PublishBatch(TOPIC, 0, batch, dues=[clock.now_ns() + 1_000_000_000]))
+        if is_cancelled:
+            await cancel_delay(broker, TOPIC, 0, 1)
+        for turn in range(10):
+            await appended(partition, b"%d" % turn + bytes(1000), key=b"b")
+        maintenance = maintenance_of(broker)
+        await maintenance.checkpoint()
+        await maintenance.compact_all()
+        page = await read_page(broker, TOPIC, 0, None, 100)
+        assert [one.record.value[:3] for one in page.found if one.record.key == b"a"] == [b"now"]
+        clock.advance_ms(1000)
+        await fire_due(broker)
+        page = await read_page(broker, TOPIC, 0, None, 100)
+        seen = [one.record.value[:3] for one in page.found if one.record.key == b"a"]
+        assert seen == ([b"now"] if is_cancelled else [b"now", b"lat"])
+        await maintenance.checkpoint()
+        await maintenance.compact_all()
+        page = await read_page(broker, TOPIC, 0, None, 100)
+        seen = [one.record.value[:3] for one in page.found if one.record.key == b"a"]
+        assert seen == ([b"now"] if is_cancelled else [b"lat"])
 
 
 async def test_a_checkpoint_frees_the_journal_and_loses_nothing(open_broker):

@@ -44,7 +44,7 @@ async def test_reading_outside_the_log_is_refused(open_broker):
         await appended(partition, b"a")
         for offset in (-1, 2):
             with pytest.raises(OffsetOutOfRange, match="outside 0 to 1"):
-                partition.read(offset, 100)
+                partition.read(offset, 100, partition.stable_offset)
 
 
 async def test_a_value_over_the_topics_limit_is_refused_and_nothing_is_written(open_broker):

@@ -20,7 +20,8 @@ async def broker(open_broker):
 
 
 def values(broker, partition: int) -> list[bytes]:
-    return [record.value for record in codec.decode(broker.partition(T, partition).read(0, 1 << 20).records)]
+    found = broker.partition(T, partition)
+    return [record.value for record in codec.decode(found.read(0, 1 << 20, found.stable_offset).records)]
 
 
 async def test_outcomes_stand_in_the_order_of_the_records(broker):

@@ -30,7 +30,7 @@ def published(broker):
     found = []
     for partition in broker.partitions(REPORTS):
         if partition.high_watermark:
-            found += codec.decode(partition.read(0, 1 << 20).records)
+            found += codec.decode(partition.read(0, 1 << 20, partition.stable_offset).records)
     return found
 
 

@@ -98,3 +98,58 @@ async def test_what_there_is_not_is_404_and_what_is_over_is_409(http, topic):
         (await http.get(f"{topic}/delayed?limit=1001"), 400, "invalid_request"),
     ):
         assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
+
+
+def places(*offsets, partition=0):
+    return {"records": [{"partition": partition, "offset": offset} for offset in offsets]}
+
+
+async def test_many_are_cancelled_in_one_request_and_the_answer_says_of_each_what_became_of_it(http, topic):
+    await publish(http, topic, {"value": 0}, *[{"value": number, "delay": "1h"} for number in range(1, 6)])
+    answer = await http.post(f"{topic}/delayed/cancel", json=places(3, 1, 2, 1))
+    assert answer.status_code == 200
+    assert answer.json() == {"cancelled": places(1, 2, 3)["records"], "not_cancelled": []}
+    answer = await http.post(f"{topic}/delayed/cancel", json=places(9, 4, 0, 3))
+    assert answer.status_code == 207
+    why = {
+        "error": "the record is not delayed",
+        "code": "unknown_delay",
+        "status": 404,
+        "hint": "look for it in the list of the topic's delayed records",
+    }
+    assert answer.json() == {
+        "cancelled": places(3, 4)["records"],
+        "not_cancelled": [{**place, **why} for place in places(0, 9)["records"]],
+    }
+    assert [one["offset"] for one in (await http.get(f"{topic}/delayed")).json()["delayed"]] == [5]
+
+
+async def test_when_none_can_be_cancelled_the_answer_is_the_first_error_with_all_of_them(http, topic):
+    await publish(http, topic, {"value": 0})
+    answer = await http.post(f"{topic}/delayed/cancel", json=places(0, 1))
+    content = answer.json()
+    assert (answer.status_code, content["status"], content["code"]) == (404, 404, "unknown_delay")
+    assert content["cancelled"] == []
+    assert [one["offset"] for one in content["not_cancelled"]] == [0, 1]
+    answer = await http.post(f"{topic}/delayed/cancel", json=places(0, partition=5))
+    assert (answer.status_code, answer.json()["code"]) == (404, "unknown_partition")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"records": []},
+        {"records": [{"partition": 0}]},
+        {"records": [{"partition": 0, "offset": -1}]},
+        {"records": [{"partition": 0, "offset": 1 << 63}]},
+        {"records": [{"partition": 0, "offset": 0, "more": 1}]},
+        {"records": [{"partition": 0, "offset": number} for number in range(10_001)]},
+    ],
+    ids=["nothing", "none", "half a place", "negative", "too large", "unknown field", "too many"],
+)
+async def test_a_malformed_list_of_records_cancels_nothing(http, topic, wrong):
+    await publish(http, topic, {"value": 0, "delay": "1h"})
+    answer = await http.post(f"{topic}/delayed/cancel", json=wrong)
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+    assert (await http.get(f"{topic}/delayed")).json()["total"] == 1

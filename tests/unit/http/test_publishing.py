@@ -15,7 +15,7 @@ async def topic(http):
 
 async def records(broker, partition: int) -> list[Record]:
     found = broker.partition("t", partition)
-    chunk = found.read(0, 1 << 20)
+    chunk = found.read(0, 1 << 20, found.stable_offset)
     return codec.decode(chunk.records)
 
 

@@ -56,8 +56,8 @@ def records_of(broker, name=ORDERS):
     found = []
     for partition in broker.partitions(topic_name(name)):
         at = partition.log.start_offset
-        while at < partition.high_watermark:
-            chunk = partition.read(at, 1 << 20)
+        while at < partition.stable_offset:
+            chunk = partition.read(at, 1 << 20, partition.stable_offset)
             found += codec.decode(chunk.records)
             at = chunk.next_offset
     return found

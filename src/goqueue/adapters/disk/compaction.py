@@ -5,12 +5,14 @@ they take the place of the old ones, and only then are files renamed and removed
 either the old segments or the new.
 """
 
+from array import array
 from collections.abc import Sequence
 
 import msgspec
+from pyroaring import BitMap64
 
 from goqueue import codec
-from goqueue.adapters.disk.files import FileSystem
+from goqueue.adapters.disk.files import Buffer, FileSystem
 from goqueue.adapters.disk.group_write import refusal_of
 from goqueue.adapters.disk.log import DiskLog, cleaned_path
 from goqueue.adapters.disk.segment import Segment
@@ -81,10 +83,20 @@ class CompactionWork:
     def _remember_keys(self, segment: Segment, latest: dict[bytes, int]) -> None:
         for found in segment.walk():
             if isinstance(found, Run):
-                codec.latest_by_key(found.records, latest, KEYS_PER_PASS + (1 << 32))
+                codec.latest_by_key(self._seen(found), latest, KEYS_PER_PASS + (1 << 32))
                 self._breathe(found)
 
-    def _newest_by_key(self, segment: Segment, records: memoryview, latest: dict[bytes, int]) -> dict[bytes, int]:
+    def _seen(self, run: Run) -> Buffer:
+        """The records of a run that somebody may see, now or before."""
+        first, end = run.first_offset, run.last_offset + 1
+        if not self.policy.never_seen.range_cardinality(first, end):
+            return run.records
+        others = BitMap64()
+        others.add_range(first, end)
+        others -= self.policy.never_seen
+        return codec.pick(run.records, array("q", others).tobytes())[0]
+
+    def _newest_by_key(self, segment: Segment, records: Buffer, latest: dict[bytes, int]) -> dict[bytes, int]:
         """`latest`, for a compacted segment with its own keys, each of which is the newest unless a later one came."""
         if segment.info.base_offset >= self.log.clean_before:
             return latest
@@ -107,8 +119,9 @@ class CompactionWork:
                         # A segment with damage is left for `goqueue storage repair`, which says what it cuts.
                         self._files.remove(path)
                         return
-                    newest = self._newest_by_key(segment, found.records, latest)
-                    kept = codec.retain_latest(found.records, newest, self.policy.drop_tombstones_before_ns)
+                    records = self._seen(found)
+                    newest = self._newest_by_key(segment, records, latest)
+                    kept = codec.retain_latest(records, newest, self.policy.drop_tombstones_before_ns)
                     if kept:
                         file.write(size, [kept])
                         size += len(kept)

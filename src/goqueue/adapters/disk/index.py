@@ -19,6 +19,7 @@ ENTRY_SIZE = 16
 VERSION = 1
 
 _ENTRY = struct.Struct(">qII")
+_NUMBER = struct.Struct(">q")
 
 
 class DamagedIndex(Exception):
@@ -58,14 +59,20 @@ class SparseIndex:
 
     def floor(self, value: int, *, inclusive: bool) -> int:
         """Which entry is the last with a number below (or, inclusive, at) `value`; -1 when there is none."""
+        limit = value + 1 if inclusive else value
         low, high = 0, len(self)
         while low < high:
             middle = (low + high) // 2
-            number, _ = self.entry(middle)
-            if number < value or (inclusive and number == value):
+            if _NUMBER.unpack_from(self._entries, middle * ENTRY_SIZE)[0] < limit:
                 low = middle + 1
             else:
                 high = middle
+        # Only the two between which the value lies are checked: if they are sound and it does lie there, a damaged
+        # one on the way has misled nobody.
+        if low > 0 and self.entry(low - 1)[0] >= limit:
+            raise DamagedIndex
+        if low < len(self) and self.entry(low)[0] < limit:
+            raise DamagedIndex
         return low - 1
 
     def cut(self, size: int) -> None:

@@ -1,9 +1,11 @@
 """A partition's log in memory: segments of records, kept as the chunks they were appended in."""
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Mapping
 
 from goqueue import codec
+from goqueue.engine.ports import CompactionPolicy
 from goqueue.errors import GoQueueError
 from goqueue.model.log import Chunk, SegmentInfo
 
@@ -55,19 +57,24 @@ class MemorySegment:
                 return found if found < limit_offset else None
         return None
 
-    def note_keys(self, latest: dict[bytes, int]) -> None:
+    def note_keys(self, latest: dict[bytes, int], policy: CompactionPolicy) -> None:
         for chunk in self._chunks:
-            codec.latest_by_key(chunk, latest, 1 << 62)
+            codec.latest_by_key(_seen(chunk, policy), latest, 1 << 62)
 
-    def retained(self, latest: dict[bytes, int], drop_tombstones_before_ns: int) -> "MemorySegment":
+    def retained(self, latest: dict[bytes, int], policy: CompactionPolicy) -> "MemorySegment":
         """A segment of the same bounds with the records that compaction keeps."""
         old = self.info
         segment = MemorySegment(SegmentInfo(old.base_offset, old.next_offset, 0, old.max_timestamp_ns))
         for chunk in self._chunks:
-            kept = codec.retain_latest(chunk, latest, drop_tombstones_before_ns)
+            kept = codec.retain_latest(_seen(chunk, policy), latest, policy.drop_tombstones_before_ns)
             if kept:
                 segment.append(kept, old.next_offset)
         return segment
+
+
+def _seen(records: bytes, policy: CompactionPolicy) -> bytes:
+    kept = [record.offset for record in codec.decode(records) if record.offset not in policy.never_seen]
+    return codec.pick(records, array("q", kept).tobytes())[0]
 
 
 class MemoryLog:

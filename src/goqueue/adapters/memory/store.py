@@ -71,9 +71,8 @@ class _CompactionWork:
     def run(self) -> None:
         latest: dict[bytes, int] = {}
         for segment in self._segments:
-            segment.note_keys(latest)
-        horizon = self._policy.drop_tombstones_before_ns
-        self.compacted = {segment: segment.retained(latest, horizon) for segment in self._segments}
+            segment.note_keys(latest, self._policy)
+        self.compacted = {segment: segment.retained(latest, self._policy) for segment in self._segments}
 
 
 class MemoryStore:

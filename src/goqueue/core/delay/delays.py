@@ -125,6 +125,10 @@ class Delays:
         due = self._agenda.next_due()
         return None if due is None else InstantNs(due)
 
+    def first_pending(self) -> int | None:
+        """The first record in the log that is still to be due."""
+        return min(self._dues, default=None)
+
     def hides(self, offset: int) -> bool:
         """Whether readers must skip this record now."""
         return offset in self._hidden
@@ -149,6 +153,12 @@ class Delays:
             if offset in offsets:
                 return DelayStatus(state, None)
         return None
+
+    def by_state(self, offsets: BitMap64) -> dict[DelayState, BitMap64]:
+        """As `lookup`, for many at once; those of which nothing is known are left out."""
+        found = {state: offsets & over for state, over in self._over().items()}
+        pending = (offsets & self._hidden) - found[DelayState.CANCELLED] - found[DelayState.EXPIRED]
+        return {DelayState.PENDING: pending, **found}
 
     def listing(self, *, skip: int = 0, limit: int = 100) -> list[PendingDelay]:
         """Pending delays by instant, then by offset.

@@ -31,8 +31,8 @@ from goqueue.core.delivery.events import (
 )
 from goqueue.core.delivery.grants import Grant, Grants
 from goqueue.core.delivery.key_order import KeyOrder
+from goqueue.core.delivery.packed import Offsets, pack, unpack
 from goqueue.core.delivery.policy import RetryPolicy
-from goqueue.core.delivery.runs import bitmap_of, runs_of
 from goqueue.errors import UnknownReceipt
 from goqueue.model.ids import InstantNs
 from goqueue.model.priority import LANES, NORMAL
@@ -133,6 +133,13 @@ class Delivery:
         """Before anything else: where to begin, and whether keys have an order."""
         return Opened(offset, in_key_order, last_grant)
 
+    def has_ready(self, end: int, *, now: InstantNs) -> bool:
+        """Whether `ready` would count any."""
+        self._wake_rested(now)
+        return any(self._again) or any(
+            self._lanes.count(lane, max(self._frontiers[lane], self._floor), end) for lane in range(LANES)
+        )
+
     def ready(self, end: int, *, now: InstantNs) -> list[int]:
         """How many records of each lane may be delivered, at most: among the new ones may be some that are hidden."""
         self._wake_rested(now)
@@ -164,23 +171,22 @@ class Delivery:
             now,
             deadline,
             consumer,
-            runs_of(sorted(looked.taken)),
+            pack(looked.taken),
             tuple(looked.frontiers.get(lane, self._frontiers[lane]) for lane in range(LANES)),
-            runs_of(sorted(looked.asleep)),
-            runs_of(sorted(looked.skipped)),
+            pack(looked.asleep),
+            pack(looked.skipped),
             keys,
             tuple(looked.deferred),
         )
 
     # What a consumer says.
 
-    def settle(self, offsets_by_grant: Mapping[int, Iterable[int]], *, is_dead: bool = False) -> Settled:
+    def settle(self, offsets_by_grant: Mapping[int, Offsets], *, is_dead: bool = False) -> Settled:
         """All of them must be leased under their grants. Dead letters are settled with the copies that are made."""
         parts = []
         for number, offsets in offsets_by_grant.items():
-            ordered = sorted(offsets)
-            self._check_leased(number, ordered)
-            parts.append(PartOfGrant(number, runs_of(ordered)))
+            self._check_leased(number, offsets)
+            parts.append(PartOfGrant(number, pack(offsets)))
         return Settled(tuple(parts), is_dead)
 
     def fail(self, returns: Returns, policy: RetryPolicy, *, pause_ms: int | None = None, now: InstantNs) -> Retries:
@@ -206,15 +212,15 @@ class Delivery:
         ordered = tuple(sorted(returns.offsets))
         return Returned(now, returns.grant, ordered, (now,) * len(ordered), returns.reason, is_failure=False)
 
-    def extend(self, grant: int, offsets: Iterable[int], deadline: InstantNs) -> Extended:
-        ordered = sorted(offsets)
-        self._check_leased(grant, ordered)
-        return Extended(PartOfGrant(grant, runs_of(ordered)), deadline)
+    def extend(self, grant: int, offsets: Offsets, deadline: InstantNs) -> Extended:
+        self._check_leased(grant, offsets)
+        return Extended(PartOfGrant(grant, pack(offsets)), deadline)
 
     def holds(self, grant: int, offsets: Iterable[int]) -> bool:
         """Whether all of them are leased under this grant."""
         found = self._grants.get(grant)
-        return found is not None and BitMap64(offsets).issubset(found.records)
+        wanted = offsets if isinstance(offsets, BitMap64) else BitMap64(offsets)
+        return found is not None and wanted.issubset(found.records)
 
     def is_leased(self, grant: int, offset: int) -> bool:
         found = self._grants.get(grant)
@@ -356,11 +362,11 @@ class Delivery:
                 self._lease(event)
             case Settled(parts, is_dead):
                 for part in parts:
-                    self._settle(part.grant, bitmap_of(part.records), is_dead=is_dead)
+                    self._settle(part.grant, unpack(part.records), is_dead=is_dead)
             case Returned():
                 self._return(event)
             case Extended(part, deadline):
-                self._grants.extend(part.grant, bitmap_of(part.records), deadline)
+                self._grants.extend(part.grant, unpack(part.records), deadline)
             case Repositioned(offset):
                 last = self._grants.last_number
                 self._start(offset)
@@ -376,18 +382,22 @@ class Delivery:
         self._start(floor)
 
     def _lease(self, event: Leased) -> None:
-        taken = bitmap_of(event.records)
+        taken = unpack(event.records)
         self._grants.add(Grant(event.grant, event.consumer, event.at, event.deadline, taken))
         if not taken:
             self._grants.take_back(event.grant, taken)
         self._frontiers = list(event.frontiers)
-        self._asleep |= bitmap_of(event.asleep)
-        self._asleep -= taken
+        if event.asleep:
+            self._asleep |= unpack(event.asleep)
+        if self._asleep:
+            self._asleep -= taken
         for lane in self._again:
-            lane.difference_update(taken)
+            if lane:
+                lane.difference_update(taken)
         self._count_deliveries(taken)
-        for offset, key in zip(taken, event.keys, strict=bool(event.keys)):
-            self._key_order.begin(offset, key)
+        if event.keys:
+            for offset, key in zip(taken, event.keys, strict=True):
+                self._key_order.begin(offset, key)
         for offset, key in event.deferred:
             self._key_order.defer(offset, key)
         if self._asleep and event.deferred:
@@ -397,7 +407,7 @@ class Delivery:
             for lane in self._again:
                 lane.difference_update(waiting)
         if event.skipped:
-            self._done(bitmap_of(event.skipped))
+            self._done(unpack(event.skipped))
 
     def _count_deliveries(self, taken: BitMap64) -> None:
         if not self._attempts:

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from goqueue.core.delivery.runs import Runs
+from goqueue.core.delivery.packed import Packed
 from goqueue.model.ids import InstantNs
 
 __all__ = [
@@ -38,12 +38,12 @@ class Leased(msgspec.Struct, frozen=True, array_like=True, tag="leased"):
     at: InstantNs
     deadline: InstantNs
     consumer: str
-    records: Runs
+    records: Packed
     frontiers: tuple[int, ...]
     """Up to where each lane has been looked through."""
-    asleep: Runs = ()
+    asleep: Packed = b""
     """Hidden for now: they are delivered when they fall due."""
-    skipped: Runs = ()
+    skipped: Packed = b""
     """Never to be delivered: markers, what compaction took, what has expired."""
     keys: tuple[int, ...] = ()
     """With key order: the hash of each record's key, in the order of the records; 0 for a record without one."""
@@ -55,7 +55,7 @@ class PartOfGrant(msgspec.Struct, frozen=True, array_like=True):
     """Some of the records of a grant."""
 
     grant: int
-    records: Runs
+    records: Packed
 
 
 class Settled(msgspec.Struct, frozen=True, array_like=True, tag="settled"):
@@ -117,7 +117,7 @@ class KeptGrant(msgspec.Struct, frozen=True, array_like=True):
     consumer: str
     leased_at: InstantNs
     deadline: InstantNs
-    records: Runs
+    records: Packed
     later: dict[int, InstantNs]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pyroaring import BitMap64
 
 from goqueue.core.delivery.events import KeptGrant
-from goqueue.core.delivery.runs import bitmap_of, runs_of
+from goqueue.core.delivery.packed import pack, unpack
 from goqueue.model.ids import InstantNs
 
 __all__ = ["Grant", "Grants"]
@@ -113,13 +113,13 @@ class Grants:
 
     def snapshot(self) -> tuple[KeptGrant, ...]:
         return tuple(
-            KeptGrant(one.number, one.consumer, one.leased_at, one.deadline, runs_of(one.records), dict(one.later))
+            KeptGrant(one.number, one.consumer, one.leased_at, one.deadline, pack(one.records), dict(one.later))
             for one in self
         )
 
     def restore(self, kept: Iterable[KeptGrant]) -> None:
         for one in kept:
-            self.add(Grant(one.number, one.consumer, one.leased_at, one.deadline, bitmap_of(one.records)))
+            self.add(Grant(one.number, one.consumer, one.leased_at, one.deadline, unpack(one.records)))
             for offset, deadline in one.later.items():
                 self.extend(one.number, (offset,), deadline)
 

@@ -1,6 +1,7 @@
 """What became of the records of one partition in one group, counted since the broker started."""
 
 from goqueue.core.delivery.events import DeliveryEvent, Returned, Settled
+from goqueue.core.delivery.packed import unpack
 
 __all__ = ["OVERDUE", "Tally"]
 
@@ -25,7 +26,7 @@ class Tally:
     def note(self, event: DeliveryEvent) -> None:
         match event:
             case Settled(parts):
-                self.settled += sum(run.count for part in parts for run in part.records)
+                self.settled += sum(len(unpack(part.records)) for part in parts)
             case Returned(is_failure=True):
                 self.failed(len(event.offsets), event.reason)
             case _:

@@ -51,6 +51,9 @@ class LaneScheduler:
 
         Together as many as there are, `limit` at most. `served` has to follow, also when less was taken or nothing.
         """
+        lanes = [lane for lane in range(LANES) if waiting[lane] > 0]
+        if len(lanes) == 1 and limit > 0:
+            return [Take(lanes[0], min(waiting[lanes[0]], limit))]
         left, deficits, takes = list(waiting), self._deficits.copy(), []
         for lane in self.starved(waiting, now=now)[: max(limit, 0)]:
             # One record ends the starvation; it counts like any other, so the weights hold in the long run.

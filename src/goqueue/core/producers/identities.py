@@ -41,6 +41,10 @@ class ProducerIdentities:
         self.check(producer_id, epoch)
         return IdentityGiven(producer_id, epoch + 1)
 
+    def renew(self, producer_id: int, epoch: int) -> IdentityGiven:
+        """The next epoch for a producer that somebody takes over, who knows an epoch that it had once."""
+        return IdentityGiven(producer_id, max(epoch, self._epochs.get(producer_id, 0)) + 1)
+
     def check(self, producer_id: int, epoch: int) -> None:
         """Refuse an identity that was never given out or has been taken over."""
         if not 0 < producer_id < self._next_id:

@@ -75,13 +75,13 @@ class DeadLetters:
 
     async def move(self, grant: int, offsets: Sequence[int], reason: str, cause: str) -> str | None:
         """All of them must be leased under the grant. The name of the topic they are in now."""
-        target = await self._target()
+        target = await self.target()
         left = sorted(offsets)
         while left:
             left = await self._move_some(target, grant, left, reason, cause)
         return target.id.topic
 
-    async def _target(self) -> "Partition":
+    async def target(self) -> "Partition":
         """The partition for dead letters of this one; its topic is made when the first of them comes."""
         log = self._state.log
         origin = self._broker.catalog.topic(TopicName(log.topic))
@@ -104,18 +104,13 @@ class DeadLetters:
         self, target: "Partition", grant: int, offsets: list[int], reason: str, cause: str
     ) -> list[int]:
         """As many as fit into one entry; returns the others."""
-        state, log = self._state, self._state.log
+        state = self._state
         await state.turn.acquire()
         try:
-            limit = self._broker.catalog.topic(TopicName(log.topic)).config.dead_letter_breaker_per_minute
-            source = self._broker.partition(TopicName(log.topic), log.partition)
-            found = await gather(self._broker, source, offsets, MOST_BYTES)
-            letters = [self._letter(record, reason, cause) for record in codec.decode(found.records)]
-            batch = bytearray(b"".join(letters))
+            batch, moved = await self.copies(offsets, reason, cause)
         except BaseException:
             state.turn.release()
             raise
-        moved = [offset for offset in offsets if offset < found.reached]
 
         def decide() -> Settled:
             return state.delivery.settle({grant: moved}, is_dead=True)
@@ -123,7 +118,7 @@ class DeadLetters:
         def write(operation: Operation, written: Callable[[], None], done: Done) -> None:
             def counted() -> None:
                 written()
-                self._count(len(moved), reason, cause, limit)
+                self.count(len(moved), reason, cause)
 
             if batch:
                 target.append(batch, done, durable=True, also=(operation,), written=counted)
@@ -134,7 +129,16 @@ class DeadLetters:
         await pause_tripped(self._broker)
         return offsets[len(moved) :]
 
-    def _count(self, count: int, reason: str, cause: str, limit: int | None) -> None:
+    async def copies(self, offsets: list[int], reason: str, cause: str) -> tuple[bytearray, list[int]]:
+        """The letters, encoded, and of which records: as many as fit into one entry."""
+        log = self._state.log
+        source = self._broker.partition(TopicName(log.topic), log.partition)
+        found = await gather(self._broker, source, offsets, MOST_BYTES)
+        letters = [self._letter(record, reason, cause) for record in codec.decode(found.records)]
+        return bytearray(b"".join(letters)), [offset for offset in offsets if offset < found.reached]
+
+    def count(self, count: int, reason: str, cause: str) -> None:
+        """So many more, once they are certain."""
         state, tally = self._state, self._state.tally
         tally.dead(count)
         if cause == EXPIRED:
@@ -144,7 +148,9 @@ class DeadLetters:
             tally.rejected += count
         else:
             tally.failed(count, reason)
-        self._broker.breakers.add(state.group, state.log.topic, count, limit, now=self._broker.clock.now_ns())
+        with suppress(UnknownTopic):
+            limit = self._broker.catalog.topic(TopicName(state.log.topic)).config.dead_letter_breaker_per_minute
+            self._broker.breakers.add(state.group, state.log.topic, count, limit, now=self._broker.clock.now_ns())
 
     def _letter(self, record: Record, reason: str, cause: str) -> bytes:
         state = self._state

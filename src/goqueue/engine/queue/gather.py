@@ -2,12 +2,15 @@
 
 import asyncio
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from operator import sub
 from typing import NamedTuple
 
 from goqueue import codec
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
+from goqueue.engine.ports import Buffer
 from goqueue.errors import OffsetOutOfRange, StorageBusy
 
 __all__ = ["Gathered", "gather"]
@@ -35,9 +38,9 @@ async def gather(broker: Broker, partition: Partition, offsets: Sequence[int], m
     typical = _typical_bytes(partition)
     if offsets[0] >= partition.log.tail_offset and typical * len(offsets) <= INLINE_BYTES:
         # It is still in memory, and to ask a thread would take longer than to read it.
-        return _gather(partition, offsets, max_bytes, typical)
+        return _gather(broker, partition, offsets, max_bytes, typical)
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(broker.readers, _gather, partition, offsets, max_bytes, typical)
+    return await loop.run_in_executor(broker.readers, _gather, broker, partition, offsets, max_bytes, typical)
 
 
 def _typical_bytes(partition: Partition) -> int:
@@ -46,34 +49,79 @@ def _typical_bytes(partition: Partition) -> int:
     return 5 * log.size // (4 * max(1, log.next_offset - log.start_offset)) + 1
 
 
-def _gather(partition: Partition, offsets: Sequence[int], max_bytes: int, typical: int) -> Gathered:
-    parts: list[bytes] = []
-    found: list[int] = []
-    size = 0
+def _gather(broker: Broker, partition: Partition, offsets: Sequence[int], max_bytes: int, typical: int) -> Gathered:
+    picked = _Picked(max_bytes)
     for cluster in _clusters(offsets):
-        wanted = array("q", cluster).tobytes()
-        at, end = cluster[0], cluster[-1] + 1
-        while at < end:
-            if size >= max_bytes:
-                return Gathered(b"".join(parts), found, at)
-            try:
-                likely = LEAST_READ_BYTES + typical * (end - at)
-                chunk = partition.log.read(at, min(READ_BYTES, likely, max_bytes - size), end)
-            except OffsetOutOfRange:
-                if at >= partition.log.start_offset:
-                    raise _unreadable(partition, at) from None
-                # Retention has taken what lies before the start of the log.
-                at = partition.log.start_offset
-                continue
-            if chunk.records:
-                records, here = codec.pick(chunk.records, wanted)
-                parts.append(records)
-                found += array("q", here)
-                size += len(records)
-            if chunk.next_offset <= at:
-                raise _unreadable(partition, at)
-            at = chunk.next_offset
-    return Gathered(b"".join(parts), found, offsets[-1] + 1 if offsets else 0)
+        if _is_scattered(cluster):
+            reached = _gather_scattered(broker, partition, cluster, picked, typical)
+        else:
+            reached = _gather_cluster(partition, cluster, picked, typical)
+        if reached is not None:
+            return picked.gathered(reached)
+    return picked.gathered(offsets[-1] + 1)
+
+
+def _gather_cluster(partition: Partition, cluster: Sequence[int], picked: "_Picked", typical: int) -> int | None:
+    """Read once over all of them; where it ended when there was no room for more."""
+    wanted = array("q", cluster).tobytes()
+    at, end = cluster[0], cluster[-1] + 1
+    while at < end:
+        if picked.room <= 0:
+            return at
+        try:
+            likely = LEAST_READ_BYTES + typical * (end - at)
+            chunk = partition.log.read(at, min(READ_BYTES, likely, picked.room), end)
+        except OffsetOutOfRange:
+            if at >= partition.log.start_offset:
+                raise _unreadable(partition, at) from None
+            # Retention has taken what lies before the start of the log.
+            at = partition.log.start_offset
+            continue
+        if chunk.records:
+            picked.add(chunk.records, wanted)
+        if chunk.next_offset <= at:
+            raise _unreadable(partition, at)
+        at = chunk.next_offset
+    return None
+
+
+def _gather_scattered(
+    broker: Broker, partition: Partition, cluster: Sequence[int], picked: "_Picked", typical: int
+) -> int | None:
+    """As `_gather_cluster`, out of blocks that others come for as well."""
+    start = 0
+    while start < len(cluster):
+        if picked.room <= 0:
+            return cluster[start]
+        block = broker.blocks.block(partition, cluster[start], typical)
+        if block is None:
+            return _gather_cluster(partition, cluster[start:], picked, typical)
+        stop = bisect_left(cluster, block.end, start)
+        picked.add(block.records, array("q", cluster[start:stop]).tobytes())
+        start = stop
+    return None
+
+
+def _is_scattered(cluster: Sequence[int]) -> bool:
+    return cluster[-1] - cluster[0] > 2 * len(cluster)
+
+
+class _Picked:
+    """Records found so far, and how much room there is for more."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.room = max_bytes
+        self._parts: list[bytes] = []
+        self._offsets: list[int] = []
+
+    def add(self, records: Buffer, wanted: bytes) -> None:
+        found, here = codec.pick(records, wanted)
+        self._parts.append(found)
+        self._offsets += array("q", here)
+        self.room -= len(found)
+
+    def gathered(self, reached: int) -> Gathered:
+        return Gathered(b"".join(self._parts), self._offsets, reached)
 
 
 def _unreadable(partition: Partition, offset: int) -> StorageBusy:
@@ -82,10 +130,12 @@ def _unreadable(partition: Partition, offset: int) -> StorageBusy:
 
 
 def _clusters(offsets: Sequence[int]) -> Iterator[Sequence[int]]:
+    if offsets[-1] - offsets[0] < len(offsets) + WIDEST_GAP:
+        yield offsets
+        return
+    gaps = map(sub, offsets[1:], offsets)
     start = 0
-    for step in range(1, len(offsets)):
-        if offsets[step] - offsets[step - 1] > WIDEST_GAP:
-            yield offsets[start:step]
-            start = step
-    if offsets:
-        yield offsets[start:]
+    for step in [step for step, gap in enumerate(gaps, 1) if gap > WIDEST_GAP]:
+        yield offsets[start:step]
+        start = step
+    yield offsets[start:]

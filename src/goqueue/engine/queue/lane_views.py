@@ -36,7 +36,7 @@ async def lanes_of(broker: Broker, *, group: str | None = None, topic: str | Non
 
 async def _lanes(broker: Broker, state: QueueState) -> QueueLanes:
     partition = broker.partition(TopicName(state.log.topic), state.log.partition)
-    now, end = broker.clock.now_ns(), partition.high_watermark
+    now, end = broker.clock.now_ns(), partition.stable_offset
     ready = state.delivery.ready(end, now=now)
     in_flight = state.delivery.leased_by_lane()
     lanes = []

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 from base64 import urlsafe_b64encode
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -14,10 +15,17 @@ __all__ = ["KEY_BYTES", "Receipt", "ReceiptKey", "ReceiptKeyGiven"]
 
 TOKEN_BYTES = 12
 KEY_BYTES = 32
+TOKENS_KEPT = 4096
 
 
 class ReceiptKeyGiven(msgspec.Struct, frozen=True, array_like=True):
     key: bytes
+
+
+@lru_cache(maxsize=TOKENS_KEPT)
+def _token(key: bytes, group: str, log: LogId, grant: int) -> str:
+    text = f"{log}/{group}/{grant}".encode()
+    return urlsafe_b64encode(hashlib.blake2b(text, key=key, digest_size=TOKEN_BYTES).digest()).decode()
 
 
 class Receipt(NamedTuple):
@@ -59,8 +67,8 @@ class ReceiptKey:
         return bool(self._key)
 
     def token(self, group: str, log: LogId, grant: int) -> str:
-        text = f"{log}/{group}/{grant}".encode()
-        return urlsafe_b64encode(hashlib.blake2b(text, key=self._key, digest_size=TOKEN_BYTES).digest()).decode()
+        # Mostly asked for twice: when it is given out, and when it is shown.
+        return _token(self._key, group, log, grant)
 
     def check(self, group: str, log: LogId, grant: int, token: str) -> None:
         if not hmac.compare_digest(self.token(group, log, grant).encode(), token.encode()):

@@ -3,7 +3,9 @@
 import hashlib
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
 
 from goqueue import codec
 from goqueue.core.delivery.delivery import Looked
@@ -26,6 +28,20 @@ MOST_PASSED = 10_000
 EXPIRES_MARK = EXPIRES_HEADER.encode()
 
 
+class _Part(NamedTuple):
+    """What is wanted of one lane: records that come again, new ones, and how far those reach."""
+
+    lane: int
+    again: list[int]
+    new: list[int]
+    frontier: int | None
+
+    @property
+    def offsets(self) -> list[int]:
+        """In order, as all that comes again lies before what is new."""
+        return self.again + self.new if self.again else self.new
+
+
 class Search:
     """What one poll looks at in one partition."""
 
@@ -39,52 +55,49 @@ class Search:
         self._waiting: list[int] = []
         self._passed: list[tuple[int, int]] = []
         """Lane and offset of new records that are hidden."""
-        self._taken_by_lane: Counter[int] = Counter()
+        self._taken_by_lane: Mapping[int, int] = {}
         self.looked = Looked((), {})
         self.expired: list[int] = []
         """They are leased with the others, and then moved to the dead letters."""
 
     async def run(self, room: int) -> Gathered:
         delivery = self._state.delivery
-        end = self._partition.high_watermark
+        end = self._partition.stable_offset
         now = self._broker.clock.now_ns()
         self._waiting = delivery.ready(end, now=now)
         self._state.follow(self._broker.catalog.topic(TopicName(self._state.log.topic)).config)
         width = self._width if delivery.in_key_order else self._limit
-        wanted: list[int] = []
         over: list[int] = []
-        fresh: set[int] = set()
-        frontiers: dict[int, int] = {}
-        lane_of: dict[int, int] = {}
-        for lane, count in _by_lane(self._state.lanes.plan(self._waiting, width, now=now)).items():
-            again = self._again(lane, count, over)
-            new = self._new(lane, count - len(again), end, frontiers) if count > len(again) else []
-            fresh.update(new)
-            wanted += again + new
-            lane_of |= dict.fromkeys(again + new, lane)
-        wanted.sort()
+        parts = self._wanted(width, end, over, now)
+        wanted = parts[0].offsets if len(parts) == 1 else sorted(chain.from_iterable(part.offsets for part in parts))
         found = await gather(self._broker, self._partition, wanted, room)
+        frontiers = {part.lane: part.frontier for part in parts if part.frontier is not None}
         if len(found.offsets) < len(wanted):
             there = set(found.offsets)
-            looked_at = [offset for offset in wanted if offset < found.reached]
-            for offset in wanted[len(looked_at) :]:
-                # The bytes did not suffice: the lane is to be looked through from here the next time.
-                if offset in fresh:
-                    lane = lane_of[offset]
-                    frontiers[lane] = min(frontiers[lane], offset)
-            over += [offset for offset in looked_at if offset not in there]
+            over += [offset for offset in wanted if offset < found.reached and offset not in there]
+            _hold_back(frontiers, parts, found.reached)
         if EXPIRES_MARK in found.records:
             found = self._without_expired(found, over, now)
         self.looked = Looked(found.offsets, frontiers, (), over)
         if delivery.in_key_order:
-            found = self._put_in_key_order(found, fresh)
+            found = self._put_in_key_order(found, {offset for part in parts for offset in part.new})
         if self.expired:
             # Dead letters are moved out of a lease, as all others are.
             keys = [*self.looked.keys, *(0 for _ in self.expired)] if self.looked.keys else ()
             self.looked = self.looked._replace(taken=[*self.looked.taken, *self.expired], keys=keys)
-        self._note_passed()
-        self._taken_by_lane = Counter(map(lane_of.__getitem__, self.looked.taken))
+        if self._passed:
+            self._note_passed()
+        self._taken_by_lane = _count_by_lane(parts, self.looked.taken, everything=len(wanted))
         return found
+
+    def _wanted(self, width: int, end: int, over: list[int], now: InstantNs) -> list["_Part"]:
+        """What to take of each lane whose turn it is."""
+        parts = []
+        for lane, count in _by_lane(self._state.lanes.plan(self._waiting, width, now=now)).items():
+            again = self._again(lane, count, over)
+            new, frontier = self._new(lane, count - len(again), end) if count > len(again) else ([], None)
+            parts.append(_Part(lane, again, new, frontier))
+        return parts
 
     def _without_expired(self, found: Gathered, over: list[int], now: InstantNs) -> Gathered:
         """Leave out records whose time is over: they are skipped, or go to the dead letters if the topic wants that."""
@@ -109,7 +122,7 @@ class Search:
         over += [offset for offset in again if offset in never]
         return [offset for offset in again if offset not in never]
 
-    def _new(self, lane: int, count: int, end: int, frontiers: dict[int, int]) -> list[int]:
+    def _new(self, lane: int, count: int, end: int) -> tuple[list[int], int | None]:
         """As many new records that are visible, and how far that has gone: hidden ones are passed over."""
         asked = count
         while True:
@@ -122,11 +135,11 @@ class Search:
             if len(visible) == count or len(new) < asked or asked >= MOST_PASSED:
                 break
             asked = min(2 * asked, MOST_PASSED)
-        if new:
-            frontiers[lane] = (visible[-1] if len(visible) == count else new[-1]) + 1
         if not_now:
             self._passed += [(lane, offset) for offset in new if offset in not_now]
-        return visible
+        if not new:
+            return visible, None
+        return visible, (visible[-1] if len(visible) == count else new[-1]) + 1
 
     def _note_passed(self) -> None:
         """Hidden records, as far as the frontiers have come: delayed ones sleep, cancelled ones are done with."""
@@ -171,6 +184,21 @@ class Search:
         for lane, count in taken:
             self._state.dequeued.note(lane, count, now=now)
         self._state.lanes.served(self._waiting, taken, now=now)
+
+
+def _hold_back(frontiers: dict[int, int], parts: Sequence["_Part"], reached: int) -> None:
+    """Where the bytes did not suffice, a lane is to be looked through from there the next time."""
+    for part in parts:
+        left = [offset for offset in part.new if offset >= reached]
+        if left:
+            frontiers[part.lane] = min(frontiers[part.lane], left[0])
+
+
+def _count_by_lane(parts: Sequence["_Part"], taken: Sequence[int], *, everything: int) -> Mapping[int, int]:
+    if len(taken) == everything:
+        return {part.lane: len(part.offsets) for part in parts}
+    lane_of = {offset: part.lane for part in parts for offset in part.offsets}
+    return Counter(map(lane_of.__getitem__, taken))
 
 
 def _by_lane(plan: Sequence[TakeOfLane]) -> dict[int, int]:

@@ -5,9 +5,11 @@ from functools import partial
 from typing import NamedTuple
 
 import msgspec
+from pyroaring import BitMap64
 
 from goqueue.core.delivery.delivery import Returns
 from goqueue.core.delivery.events import Returned, Settled
+from goqueue.core.delivery.packed import Offsets
 from goqueue.core.delivery.policy import RetryPolicy
 from goqueue.core.delivery.tally import OVERDUE
 from goqueue.engine.broker import Broker
@@ -19,7 +21,19 @@ from goqueue.model.ids import InstantNs
 from goqueue.model.log import LogId
 from goqueue.model.topic import LONGEST_VISIBILITY_MS
 
-__all__ = ["Lease", "Nacked", "acknowledge", "extend", "give_back", "nack", "reject", "return_overdue"]
+__all__ = [
+    "Lease",
+    "Nacked",
+    "acknowledge",
+    "extend",
+    "give_back",
+    "leased_records",
+    "nack",
+    "offsets_of",
+    "reject",
+    "retry_policy",
+    "return_overdue",
+]
 
 NS_PER_MS = 1_000_000
 SWEPT_AT_ONCE = 10_000
@@ -33,7 +47,7 @@ class Lease(msgspec.Struct, frozen=True):
     log: LogId
     grant: int
     token: str
-    offsets: Sequence[int]
+    offsets: Offsets
 
 
 class Nacked(NamedTuple):
@@ -46,10 +60,10 @@ class Nacked(NamedTuple):
 
 async def acknowledge(broker: Broker, lease: Lease) -> QueueState:
     """Done for good. What is settled already stays so: an answer may have been lost on its way."""
-    state, offsets = _leased(broker, lease)
+    state, offsets = leased_records(broker, lease)
 
     def decide() -> Settled | None:
-        left = offsets
+        left: Offsets = offsets
         if not state.delivery.holds(lease.grant, offsets):
             left = [offset for offset in offsets if not _is_over(state, lease.grant, offset, state.delivery.has_acked)]
         return state.delivery.settle({lease.grant: left}) if left else None
@@ -75,8 +89,8 @@ async def nack(broker: Broker, lease: Lease, *, reason: str = "", pause_ms: int 
     """Not done: each is tried again after a pause, or goes to the dead letters when it has failed too often."""
     if pause_ms is not None and not 0 <= pause_ms <= LONGEST_VISIBILITY_MS:
         raise InvalidRequest(f"a pause of {pause_ms} ms", hint=f"give 0 to {LONGEST_VISIBILITY_MS} ms")
-    state, offsets = _leased(broker, lease)
-    returns = Returns(lease.grant, offsets, reason or "nack")
+    state, offsets = leased_records(broker, lease)
+    returns = Returns(lease.grant, list(offsets), reason or "nack")
     return await _fail(broker, state, lambda: returns, pause_ms)
 
 
@@ -85,7 +99,7 @@ async def reject(broker: Broker, lease: Lease, *, reason: str = "") -> str | Non
 
     As with an acknowledgement, it may be said again.
     """
-    state, offsets = _leased(broker, lease)
+    state, offsets = leased_records(broker, lease)
     left = [offset for offset in offsets if not _is_over(state, lease.grant, offset, state.delivery.has_buried)]
     # Before the first is moved: all of them or none.
     state.delivery.settle({lease.grant: left})
@@ -99,7 +113,7 @@ async def extend(broker: Broker, lease: Lease, visibility_ms: int) -> InstantNs:
     """Not yet: the consumer needs more time, counted from now."""
     if not 0 <= visibility_ms <= LONGEST_VISIBILITY_MS:
         raise InvalidRequest(f"an extension by {visibility_ms} ms", hint=f"give 0 to {LONGEST_VISIBILITY_MS} ms")
-    state, offsets = _leased(broker, lease)
+    state, offsets = leased_records(broker, lease)
     deadline = InstantNs(broker.clock.now_ns() + visibility_ms * NS_PER_MS)
     await broker.queues.change(state, lambda: state.delivery.extend(lease.grant, offsets, deadline))
     return deadline
@@ -107,8 +121,8 @@ async def extend(broker: Broker, lease: Lease, visibility_ms: int) -> InstantNs:
 
 async def give_back(broker: Broker, lease: Lease) -> None:
     """Untouched: the consumer stops, and somebody else may have them at once."""
-    state, offsets = _leased(broker, lease)
-    returns = Returns(lease.grant, offsets, "given back")
+    state, offsets = leased_records(broker, lease)
+    returns = Returns(lease.grant, list(offsets), "given back")
     await broker.queues.change(state, lambda: state.delivery.give_back(returns, now=broker.clock.now_ns()))
     broker.queues.changed(lease.group)
 
@@ -148,7 +162,7 @@ def _still_overdue(state: QueueState, number: int, offsets: Sequence[int], now: 
 
 
 async def _fail(broker: Broker, state: QueueState, which: Callable[[], Returns], pause_ms: int | None) -> Nacked:
-    policy = _policy(broker, state)
+    policy = retry_policy(broker, state)
     returns = which()
     exhausted: list[int] = []
 
@@ -169,20 +183,36 @@ async def _fail(broker: Broker, state: QueueState, which: Callable[[], Returns],
     return Nacked(visible, exhausted, topic)
 
 
-def _policy(broker: Broker, state: QueueState) -> RetryPolicy:
+def retry_policy(broker: Broker, state: QueueState) -> RetryPolicy:
     config = settings_of(broker, state.group, state.log)
     return RetryPolicy(config.max_attempts, config.retry_backoff_ms, config.retry_backoff_max_ms, config.retry_jitter)
 
 
-def _leased(broker: Broker, lease: Lease) -> tuple[QueueState, Sequence[int]]:
-    """Where the records are, and their offsets, each of them once."""
+def leased_records(broker: Broker, lease: Lease) -> tuple[QueueState, BitMap64]:
+    """Where the records are, and their offsets."""
     broker.receipts.check(lease.group, lease.log, lease.grant, lease.token)
     state = broker.queues.get(lease.group, lease.log)
     if state is None:
         raise UnknownReceipt(f"the group {lease.group} takes nothing from {lease.log} any more")
-    offsets = sorted(set(lease.offsets))
+    offsets = lease.offsets
     if not offsets:
         raise InvalidRequest("a lease without a record", hint="name the records it is about")
-    if offsets[0] < 0 or offsets[-1] > LARGEST_OFFSET:
-        raise UnknownReceipt(f"{lease.log} has no records {offsets[0]} to {offsets[-1]}")
+    if not isinstance(offsets, BitMap64):
+        if min(offsets) < 0 or max(offsets) > LARGEST_OFFSET:
+            raise UnknownReceipt(f"{lease.log} has no records {min(offsets)} to {max(offsets)}")
+        offsets = BitMap64(offsets)
     return state, offsets
+
+
+def offsets_of(runs: Sequence[tuple[int, int]]) -> BitMap64:
+    """The offsets of runs, each of which is given by its first one and how many they are, at least one."""
+    if not runs:
+        return BitMap64()
+    firsts, counts = zip(*runs, strict=True)
+    if min(firsts) < 0 or max(firsts) + max(counts) > LARGEST_OFFSET:
+        raise UnknownReceipt(f"there are no records with such offsets, the largest is {LARGEST_OFFSET}")
+    offsets = BitMap64(firsts)
+    if max(counts) > 1:
+        for first, count in runs:
+            offsets.add_range(first, first + count)
+    return offsets

@@ -11,7 +11,7 @@ from goqueue.core.delivery.tally import Tally
 from goqueue.core.priority.drr import LaneScheduler
 from goqueue.core.priority.policy import LanePolicy
 from goqueue.core.priority.stats import LaneFlow
-from goqueue.engine.group_commit import GroupCommit
+from goqueue.engine.group_commit import GroupCommit, resolve
 from goqueue.engine.ports import Operation
 from goqueue.engine.streams import Streams
 from goqueue.errors import GoQueueError, UnknownReceipt
@@ -26,6 +26,10 @@ EVENT_BYTES = 256
 CERTAIN = (Opened, Settled, Repositioned, Forgotten)
 """Events that nobody hears of before they are on disk. Of the others, leases and returns, a power cut may take back
 those of the last second: their records come again a little sooner, which is what an expired lease does as well."""
+
+
+Write = Callable[[Operation, Callable[[], None], Callable[[GoQueueError | None], None]], None]
+"""Writes an event with something else; is given what to call when it is written, and when it is certain."""
 
 
 def delivery_stream(group: str, log: LogId) -> str:
@@ -118,16 +122,18 @@ class QueueStates:
 
     # Changing.
 
-    async def change(self, state: QueueState, decide: Callable[[], DeliveryEvent | None]) -> DeliveryEvent | None:
+    async def change(
+        self, state: QueueState, decide: Callable[[], DeliveryEvent | None], write: "Write | None" = None
+    ) -> DeliveryEvent | None:
         """Decide when nothing else is under way, write it down, and return when it is certain enough."""
         await state.turn.acquire()
-        return await self.change_now(state, decide)
+        return await self.change_now(state, decide, write)
 
     async def change_now(
         self,
         state: QueueState,
         decide: Callable[[], DeliveryEvent | None],
-        write: Callable[[Operation, Callable[[], None], Callable[[GoQueueError | None], None]], None] | None = None,
+        write: "Write | None" = None,
     ) -> DeliveryEvent | None:
         """As `change`, for whoever has the turn; it is handed on as soon as the event is in the journal.
 
@@ -158,12 +164,7 @@ class QueueStates:
 
             def done(refusal: GoQueueError | None) -> None:
                 hand_on()
-                if outcome.done():
-                    return
-                if refusal is None:
-                    outcome.set_result(None)
-                else:
-                    outcome.set_exception(refusal)
+                resolve(outcome, refusal)
 
             if write is None:
                 self.commit.submit((operation,), EVENT_BYTES, done, durable=_is_certain(event), written=written)

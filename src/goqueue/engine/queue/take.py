@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from goqueue import codec
 from goqueue.core.delivery.delivery import Attempts
 from goqueue.core.delivery.events import Leased, Opened
 from goqueue.engine.broker import Broker
@@ -59,6 +58,8 @@ class Taken(NamedTuple):
     token: str
     deadline: InstantNs
     records: bytes
+    number: int
+    """How many they are."""
     attempts: dict[int, Attempts]
 
 
@@ -78,8 +79,11 @@ async def take(
     _check(request)
     loop = asyncio.get_running_loop()
     until = loop.time() + request.wait_ms / 1000
-    ready = asyncio.Event()
     partitions = [broker.partition(TopicName(log.topic), log.partition) for log in request.logs]
+    taken = await _Taking(broker, request, may_have).run([one for one in partitions if may_have(one.id)])
+    if taken or not request.wait_ms:
+        return taken
+    ready = asyncio.Event()
     for partition in partitions:
         partition.watch(ready.set)
     broker.queues.watch(request.group, ready.set)
@@ -211,7 +215,7 @@ class _Taking:
             one = await self._take_from(state, partition, limit, room)
             if one is not None:
                 taken.append(one)
-                limit -= codec.scan(one.records).count
+                limit -= one.number
                 room -= len(one.records)
 
     async def _take_from(self, state: QueueState, partition: Partition, limit: int, room: int) -> Taken | None:
@@ -281,11 +285,11 @@ class _Taking:
     def _taken(self, state: QueueState, event: Leased, found: Gathered) -> Taken:
         again = state.delivery.repeated(found.offsets)
         token = self._broker.receipts.token(state.group, state.log, event.grant)
-        return Taken(state.log, event.grant, token, event.deadline, found.records, again)
+        return Taken(state.log, event.grant, token, event.deadline, found.records, len(found.offsets), again)
 
 
 def _may_be_ready(broker: Broker, state: QueueState, partition: Partition) -> bool:
-    return any(state.delivery.ready(partition.high_watermark, now=broker.clock.now_ns()))
+    return state.delivery.has_ready(partition.stable_offset, now=broker.clock.now_ns())
 
 
 def _check_order(request: TakeRequest, state: QueueState) -> None:
@@ -311,7 +315,7 @@ def _opened(broker: Broker, request: TakeRequest, state: QueueState, partition: 
     if state.delivery.is_open:
         return None
     committed = broker.groups.group(request.group).offsets.get(state.log)
-    start = partition.high_watermark if request.from_latest else partition.log.start_offset
+    start = partition.stable_offset if request.from_latest else partition.log.start_offset
     if committed is not None:
         start = max(committed.offset, partition.log.start_offset)
     last_grant = broker.clock.now_ns() // NS_PER_US

@@ -56,7 +56,7 @@ class Desk:
 
     def ends(self) -> tuple[int, ...]:
         """Where the letters of each partition end now."""
-        return tuple(partition.high_watermark for partition in self.partitions)
+        return tuple(partition.stable_offset for partition in self.partitions)
 
     def first_open(self, partition: Partition) -> int:
         """Everything before is settled, or gone."""

@@ -9,6 +9,7 @@ from goqueue import codec
 from goqueue.engine.broker import Broker
 from goqueue.engine.placement import Placement
 from goqueue.engine.queue.dead_letters import DEAD_LETTER_HEADER, DeadLetter
+from goqueue.engine.schemas.validation import check_record
 from goqueue.engine.workbench.desk import Desk
 from goqueue.errors import InvalidRequest, RecordTooLarge, UnknownTopic
 from goqueue.model.log import LogId
@@ -57,13 +58,14 @@ class Mending:
         self._edit = edit
         self._placement = Placement()
 
-    def mend(self, source: LogId, record: Record, origin: DeadLetter | None) -> Mended:
+    async def mend(self, source: LogId, record: Record, origin: DeadLetter | None) -> Mended:
         """`record` as it lies in the log of dead letters."""
         topic = self._topic(self._desk.broker, origin)
         mended = self._changed(source, record)
         size, limit = len(mended.value or b""), topic.config.max_value_bytes
         if size > limit:
             raise RecordTooLarge(f"a value of {size} bytes, the limit of {topic.name} is {limit}")
+        await check_record(self._desk.broker, topic, mended)
         return Mended(LogId(topic.name, self._partition(topic, mended, origin)), codec.encode((mended,)))
 
     def _topic(self, broker: Broker, origin: DeadLetter | None) -> Topic:

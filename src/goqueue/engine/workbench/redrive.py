@@ -104,7 +104,7 @@ async def redrive(desk: Desk, orders: Orders) -> Report:
 
     async def tell(letters: list[Letter]) -> None:
         for letter in letters:
-            _foretell(mending, LogId(desk.name, letter.partition), letter, report)
+            await _foretell(mending, LogId(desk.name, letter.partition), letter, report)
 
     return await _each_page(desk, orders, report, tell if orders.dry_run else handle)
 
@@ -155,9 +155,9 @@ def _by_partition(letters: Sequence[Letter]) -> list[tuple[int, list[int]]]:
     return sorted(found.items())
 
 
-def _foretell(mending: Mending, source: LogId, letter: Letter, report: Report) -> None:
+async def _foretell(mending: Mending, source: LogId, letter: Letter, report: Report) -> None:
     try:
-        mended = mending.mend(source, letter.record, letter.origin)
+        mended = await mending.mend(source, letter.record, letter.origin)
     except GoQueueError as error:
         report.not_moved(letter.partition, letter.record.offset, error)
     else:
@@ -198,7 +198,7 @@ async def _redrive_some(
         batch = _Batch()
         for record in codec.decode(found.records):
             try:
-                mended = mending.mend(source.id, record, origin_of(record))
+                mended = await mending.mend(source.id, record, origin_of(record))
             except GoQueueError as error:
                 report.not_moved(source.id.partition, record.offset, error)
                 continue

@@ -11,7 +11,7 @@ from goqueue.engine.browse import Place, Selection, as_given, browse
 from goqueue.engine.partition import Partition
 from goqueue.engine.queue.dead_letters import DeadLetter
 from goqueue.engine.queue.gather import gather
-from goqueue.engine.visibility import is_marker
+from goqueue.engine.visibility import hidden, is_marker
 from goqueue.engine.workbench.desk import Desk, Letter, letter_of, origin_of
 from goqueue.errors import OffsetOutOfRange
 from goqueue.model.record import Record
@@ -116,7 +116,7 @@ class _Open(Selection, frozen=True, kw_only=True):
     def bounds(self, partition: Partition) -> tuple[int, int]:
         number = partition.id.partition
         end = self.ends[number] if number < len(self.ends) else 0
-        return self.desk.first_open(partition), min(end, partition.high_watermark)
+        return self.desk.first_open(partition), min(end, partition.stable_offset)
 
 
 async def _at_places(
@@ -142,7 +142,8 @@ async def _at_places(
 
 
 def _can_be_read(desk: Desk, partition: Partition, offset: int) -> bool:
-    return offset < partition.high_watermark and not partition.delays.hides(offset) and desk.is_open(partition, offset)
+    is_visible = offset < partition.stable_offset and offset not in hidden(partition, offset, offset + 1)
+    return is_visible and desk.is_open(partition, offset)
 
 
 def _letters(number: int, records: bytes) -> list[Letter]:

@@ -49,7 +49,7 @@ async def letter_stats(desk: Desk) -> LetterStats:
     stats = LetterStats()
     loop = asyncio.get_running_loop()
     for partition in desk.partitions:
-        at, end = desk.first_open(partition), partition.high_watermark
+        at, end = desk.first_open(partition), partition.stable_offset
         while at < end:
             at = await loop.run_in_executor(desk.broker.readers, _add_some, desk, partition, at, end, stats)
     return stats

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from goqueue.engine.broker import Broker
+from goqueue.gateways.http.dialects import OWN, Dialect
 
 __all__ = ["Endpoint", "Handler", "Nothing", "Reply", "keep"]
 
@@ -49,7 +50,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     errors: tuple[int, ...] = ()
     """Besides those that every endpoint may answer."""
     media_type: str = "application/json"
-    """Of the answer; for all but JSON, the handler returns it as bytes."""
+    """Of the answer; for all but JSON, the handler returns it as bytes. Its dialect may have another name for JSON."""
+    dialect: Dialect = OWN
     waits: bool = False
     """It may wait for something to happen; the wait ends when the client goes away or the broker stops."""
     take_back: Callable[[Broker, Any], Awaitable[None]] = keep

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from goqueue.gateways.http.dialects import Dialect, DialectAt, own_dialect
 from goqueue.gateways.http.limits import HttpLimits
-from goqueue.gateways.http.responses import HttpRefusal, encode_json, respond, retry_after
+from goqueue.gateways.http.responses import HttpRefusal
 
 __all__ = ["Gate"]
 
@@ -33,10 +34,13 @@ class _Head(NamedTuple):
 class Gate:
     """The outermost part of the application."""
 
-    def __init__(self, app: ASGIApp, limits: HttpLimits, always: frozenset[str]) -> None:
+    def __init__(
+        self, app: ASGIApp, limits: HttpLimits, always: frozenset[str], dialect_at: DialectAt = own_dialect
+    ) -> None:
         self._app = app
         self._limits = limits
         self._always = always
+        self._dialect_at = dialect_at
         self._requests = 0
         self._bytes = 0
 
@@ -52,7 +56,7 @@ class Gate:
             body = await self._read(head, receive, reserved) if head.has_body else b""
             await self._app(scope, _receive_again(body, receive), send)
         except HttpRefusal as refusal:
-            await _refuse(refusal, receive, send)
+            await _refuse(refusal, self._dialect_at(scope["path"]), scope, receive, send)
         except _Gone:
             pass
         finally:
@@ -142,11 +146,9 @@ def _receive_again(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-async def _refuse(refusal: HttpRefusal, receive: Receive, send: Send) -> None:
+async def _refuse(refusal: HttpRefusal, dialect: Dialect, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer without having read the body: the connection cannot be used again."""
-    body = refusal.body
-    headers = (*refusal.headers, *retry_after(body), (b"connection", b"close"))
-    await respond(send, body.status, encode_json(body), headers=headers, finished=False)
+    await dialect.respond_error(scope, send, refusal, headers=((b"connection", b"close"),), finished=False)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(LINGER_S):
             while (message := await receive())["type"] == "http.request" and message.get("more_body", False):

@@ -28,6 +28,7 @@ class RequestReader:
         self._params = endpoint.params
         self._query = endpoint.query
         fields = msgspec.structs.fields(endpoint.query)
+        self._ignores_unknown = endpoint.dialect.ignores_unknown
         self._allowed = {field.encode_name for field in fields}
         self._switches = {field.encode_name for field in fields if field.type is bool}
         self._no_query = endpoint.query() if not any(field.required for field in fields) else None
@@ -56,6 +57,8 @@ class RequestReader:
         given: dict[str, str] = {}
         for name, text in pairs:
             if name not in self._allowed:
+                if self._ignores_unknown:
+                    continue
                 raise InvalidRequest(f"unknown query parameter {_short(name)}", hint=_allowed(self._allowed))
             if name in given:
                 raise InvalidRequest(f"the query parameter {name} is given more than once")

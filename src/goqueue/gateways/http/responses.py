@@ -8,12 +8,23 @@ from starlette.types import Send
 
 from goqueue.errors import GoQueueError
 
-__all__ = ["STATUS_BY_CODE", "ErrorBody", "HttpRefusal", "encode_json", "error_body", "respond", "respond_error"]
+__all__ = [
+    "STATUS_BY_CODE",
+    "ErrorBody",
+    "Header",
+    "HttpRefusal",
+    "encode_json",
+    "error_body",
+    "respond",
+    "retry_after",
+]
 
 STATUS_BY_CODE = {
+    "already_decided": 409,
     "broker_unreachable": 503,
     "buffer_full": 503,
     "client_closed": 503,
+    "compatibility_not_set": 404,
     "corrupt_batch": 400,
     "data_folder_damaged": 503,
     "data_folder_in_use": 503,
@@ -21,24 +32,42 @@ STATUS_BY_CODE = {
     "disk_full": 503,
     "group_full": 409,
     "group_not_empty": 409,
+    "incompatible_schema": 409,
     "inconsistent_protocol": 409,
     "internal": 500,
+    "invalid_compatibility_level": 422,
+    "invalid_mode": 422,
     "invalid_record": 400,
     "invalid_request": 400,
+    "invalid_schema": 422,
     "invalid_settings": 400,
+    "invalid_subject": 422,
+    "invalid_version": 422,
     "log_exists": 409,
     "log_read_only": 503,
     "member_fenced": 409,
+    "mode_not_set": 404,
+    "not_transactional": 409,
     "offset_out_of_range": 404,
+    "operation_not_permitted": 422,
     "out_of_order_sequence": 409,
     "producer_fenced": 409,
     "record_too_large": 413,
+    "reference_exists": 422,
     "request_timeout": 408,
     "schedule_exists": 409,
+    "schema_id_mismatch": 422,
+    "schema_mismatch": 422,
+    "schema_too_large": 422,
+    "schema_violation": 422,
     "stale_generation": 409,
     "storage_busy": 503,
     "storage_failed": 503,
+    "subject_not_soft_deleted": 404,
+    "subject_soft_deleted": 404,
     "topic_exists": 409,
+    "transaction_conflict": 409,
+    "transaction_ended": 409,
     "unknown_delay": 404,
     "unknown_group": 404,
     "unknown_log": 404,
@@ -47,7 +76,13 @@ STATUS_BY_CODE = {
     "unknown_producer": 404,
     "unknown_receipt": 404,
     "unknown_schedule": 404,
+    "unknown_schema": 404,
+    "unknown_subject": 404,
     "unknown_topic": 404,
+    "unknown_transaction": 404,
+    "unknown_version": 404,
+    "version_not_soft_deleted": 404,
+    "version_soft_deleted": 404,
 }
 """The one place where error codes become HTTP statuses; a test checks that none is missing."""
 
@@ -82,14 +117,6 @@ class HttpRefusal(Exception):
 def error_body(error: GoQueueError) -> ErrorBody:
     hint = msgspec.UNSET if error.hint is None else error.hint
     return ErrorBody(error.message, error.code, STATUS_BY_CODE[error.code], hint)
-
-
-async def respond_error(send: Send, error: HttpRefusal | GoQueueError, headers: Iterable[Header] = ()) -> None:
-    if isinstance(error, HttpRefusal):
-        body, headers = error.body, (*error.headers, *headers)
-    else:
-        body = error_body(error)
-    await respond(send, body.status, encode_json(body), headers=(*retry_after(body), *headers))
 
 
 def retry_after(body: ErrorBody) -> tuple[Header, ...]:

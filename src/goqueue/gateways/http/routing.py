@@ -8,9 +8,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from goqueue.engine.broker import Broker
 from goqueue.errors import GoQueueError, InternalError
+from goqueue.gateways.http.dialects import DialectAt
 from goqueue.gateways.http.endpoint import Endpoint, Reply
 from goqueue.gateways.http.requests import RequestReader
-from goqueue.gateways.http.responses import HttpRefusal, encode_json, respond, respond_error
+from goqueue.gateways.http.responses import HttpRefusal, encode_json, respond
 from goqueue.gateways.http.waiting import ClientGone, Waiting
 
 __all__ = ["VERSION_PREFIX", "ReportBug", "router"]
@@ -20,22 +21,30 @@ VERSION_PREFIX = "/v1"
 ReportBug = Callable[[BaseException], None]
 
 
-def router(endpoints: Iterable[Endpoint], broker: Broker, report_bug: ReportBug, waiting: Waiting) -> ASGIApp:
+def router(
+    endpoints: Iterable[Endpoint], broker: Broker, report_bug: ReportBug, waiting: Waiting, dialect_at: DialectAt
+) -> ASGIApp:
     """Every endpoint at its path, and again under /v1."""
     by_path: dict[str, dict[str, _Operation]] = {}
     for endpoint in endpoints:
         methods = by_path.setdefault(endpoint.path, {})
         assert endpoint.method not in methods, f"{endpoint.method} {endpoint.path} is there twice"
         methods[endpoint.method] = _Operation(endpoint, broker, report_bug, waiting)
-    routes = [Route(path, _Resource(methods)) for path, methods in by_path.items()]
-    versioned = Router(routes, redirect_slashes=False, default=_unknown_route)
-    return Router([*routes, Mount(VERSION_PREFIX, versioned)], redirect_slashes=False, default=_unknown_route)
+    routes = [Route(path, _Resource(methods, dialect_at)) for path, methods in by_path.items()]
+    unknown = _unknown_route(dialect_at)
+    versioned = Router(routes, redirect_slashes=False, default=unknown)
+    return Router([*routes, Mount(VERSION_PREFIX, versioned)], redirect_slashes=False, default=unknown)
 
 
-async def _unknown_route(scope: Scope, _: Receive, send: Send) -> None:
-    path = scope["path"]
-    shown = path if len(path) <= 200 else path[:200] + "…"
-    await respond_error(send, HttpRefusal(404, "unknown_route", f"there is no {shown}", hint="see /docs"))
+def _unknown_route(dialect_at: DialectAt) -> ASGIApp:
+    async def refuse(scope: Scope, _: Receive, send: Send) -> None:
+        path = scope["path"]
+        shown = path if len(path) <= 200 else path[:200] + "…"
+        dialect = dialect_at(path)
+        refusal = HttpRefusal(404, "unknown_route", f"there is no {shown}", hint=dialect.where_to_look)
+        await dialect.respond_error(scope, send, refusal)
+
+    return refuse
 
 
 class _Operation:
@@ -47,6 +56,7 @@ class _Operation:
         self._report_bug = report_bug
         self._waiting = waiting
         self._reader = RequestReader(endpoint)
+        self._dialect = endpoint.dialect
         self._media_type = endpoint.media_type.encode()
         self._is_json = endpoint.media_type == "application/json"
 
@@ -54,15 +64,17 @@ class _Operation:
         try:
             reply = await self._carry_out(scope, receive)
         except (GoQueueError, HttpRefusal) as refusal:
-            await respond_error(send, refusal)
+            await self._dialect.respond_error(scope, send, refusal)
         except ClientGone:
             return
         except Exception as bug:
             self._report_bug(bug)
-            await respond_error(send, InternalError("the broker failed to answer; its log says why"))
+            failure = InternalError("the broker failed to answer; its log says why")
+            await self._dialect.respond_error(scope, send, failure)
         else:
             payload, status, headers = reply
-            await respond(send, status, payload, media_type=self._media_type, headers=headers)
+            media_type = self._dialect.media_type(scope) if self._is_json else self._media_type
+            await respond(send, status, payload, media_type=media_type, headers=headers)
 
     async def _carry_out(self, scope: Scope, receive: Receive) -> tuple[bytes, int, tuple[tuple[bytes, bytes], ...]]:
         message = await receive()
@@ -85,8 +97,9 @@ class _Operation:
 class _Resource:
     """What can be done at one path."""
 
-    def __init__(self, methods: Mapping[str, _Operation]) -> None:
+    def __init__(self, methods: Mapping[str, _Operation], dialect_at: DialectAt) -> None:
         self._methods = dict(methods)
+        self._dialect_at = dialect_at
         if "GET" in methods:
             self._methods["HEAD"] = methods["GET"]
         self._allow = ", ".join(sorted(self._methods))
@@ -103,4 +116,4 @@ class _Resource:
             hint=f"allowed here: {self._allow}",
             headers=((b"allow", self._allow.encode()),),
         )
-        await respond_error(send, refusal)
+        await self._dialect_at(scope["path"]).respond_error(scope, send, refusal)

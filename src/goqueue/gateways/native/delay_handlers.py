@@ -5,7 +5,9 @@ from typing import Any
 from goqueue.core.delay.states import DelayState
 from goqueue.engine import delays
 from goqueue.engine.broker import Broker
+from goqueue.errors import GoQueueError, InvalidRequest
 from goqueue.gateways.native.group_handlers import Route
+from goqueue.model.runs import offsets_of, runs_of
 from goqueue.model.topic import TopicName
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
@@ -35,15 +37,42 @@ def delay_routes(broker: Broker) -> list[Route]:
             return _shown(await delays.cancel_delay(broker, *place)), []
         return _shown(await delays.reschedule_delay(broker, *place, request.deliver_at_ns)), []
 
+    async def cancel(request: messages.CancelDelayed) -> Answer:
+        ended = await delays.cancel_delays(broker, TopicName(request.topic), _offsets_by_partition(request))
+        return messages.CancelDelayedReply(tuple(map(_cancelled, ended))), []
+
     async def stats(_: messages.DelayStats) -> Answer:
         return messages.DelayStatsReply(tuple(messages.TopicDelays(*one) for one in delays.delay_stats(broker))), []
 
     return [
         (Opcode.LIST_DELAYED, messages.ListDelayed, listing),
         (Opcode.CHANGE_DELAY, messages.ChangeDelay, change),
+        (Opcode.CANCEL_DELAYED, messages.CancelDelayed, cancel),
         (Opcode.DELAY_STATS, messages.DelayStats, stats),
     ]
 
 
 def _shown(one: delays.DelayedRecord) -> messages.DelayedRecord:
     return messages.DelayedRecord(one.topic, one.partition, one.offset, one.state.value, one.due)
+
+
+def _offsets_by_partition(request: messages.CancelDelayed) -> dict[int, list[int]]:
+    counts = [count for given in request.records for _, count in given.runs]
+    if any(count < 1 for count in counts):
+        raise InvalidRequest("a run of records without a record", hint="count the records of each run")
+    # Before they are written out: a few bytes can name more offsets than there is memory.
+    if sum(counts) > delays.MOST_CANCELLED:
+        raise InvalidRequest("too many records at once", hint=f"cancel at most {delays.MOST_CANCELLED} in one request")
+    offsets: dict[int, list[int]] = {}
+    for given in request.records:
+        offsets.setdefault(given.partition, []).extend(offsets_of(given.runs))
+    return offsets
+
+
+def _cancelled(part: delays.CancelledPart) -> messages.CancelledPart:
+    refused = tuple(messages.NotCancelled(_error(one.error), runs_of(one.offsets)) for one in part.refused)
+    return messages.CancelledPart(part.partition, runs_of(part.cancelled), refused)
+
+
+def _error(error: GoQueueError) -> messages.ErrorReply:
+    return messages.ErrorReply(error.code, error.message, error.hint)

@@ -8,6 +8,7 @@ from goqueue.engine.broker import Broker
 from goqueue.engine.fetch import Fetched, FetchFrom, fetch
 from goqueue.errors import MemberFenced
 from goqueue.gateways.native.connection import Buffer
+from goqueue.model.isolation import Isolation
 from goqueue.model.log import LogId
 from goqueue.model.topic import TopicName
 from goqueue.wire.native import messages
@@ -33,7 +34,8 @@ class Fetching:
             group = self._broker.groups.group(member.group)
             group.check_poll(member.member_id, member.generation, now=self._broker.clock.now_ns())
         parts = [FetchFrom(TopicName(part.topic), part.partition, part.offset) for part in request.parts]
-        answers = await self._fetch(parts, min(request.max_bytes, FETCH_BYTES), request.wait_ms)
+        isolation = Isolation(request.isolation)
+        answers = await self._fetch(parts, min(request.max_bytes, FETCH_BYTES), request.wait_ms, isolation)
         if member is not None:
             answers = self._only_own(member, parts, answers)
         tail: list[Buffer] = [chunk.records for answer in answers for chunk in answer.chunks]
@@ -44,17 +46,17 @@ class Fetching:
         for task in tuple(self._waits):
             task.cancel()
 
-    async def _fetch(self, parts: list[FetchFrom], max_bytes: int, wait_ms: int) -> list[Fetched]:
+    async def _fetch(self, parts: list[FetchFrom], max_bytes: int, wait_ms: int, isolation: Isolation) -> list[Fetched]:
         task = asyncio.current_task()
         assert task is not None
         self._waits.add(task)
         try:
-            return await fetch(self._broker, parts, max_bytes=max_bytes, wait_ms=wait_ms)
+            return await fetch(self._broker, parts, max_bytes=max_bytes, wait_ms=wait_ms, isolation=isolation)
         except asyncio.CancelledError:
             if not self._is_stopping:
                 raise
             task.uncancel()
-            return await fetch(self._broker, parts, max_bytes=max_bytes, wait_ms=0)
+            return await fetch(self._broker, parts, max_bytes=max_bytes, wait_ms=0, isolation=isolation)
         finally:
             self._waits.discard(task)
 
@@ -83,4 +85,5 @@ def _fetched_part(part: FetchFrom, answer: Fetched) -> messages.FetchedPart:
         answer.size,
         messages.ErrorReply(refusal.code, refusal.message, refusal.hint) if refusal is not None else None,
         answer.skip,
+        answer.stable_offset,
     )

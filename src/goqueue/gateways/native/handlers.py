@@ -25,6 +25,9 @@ from goqueue.gateways.native.group_handlers import Route, group_routes
 from goqueue.gateways.native.letter_handlers import letter_routes
 from goqueue.gateways.native.queue_handlers import QueueHandlers
 from goqueue.gateways.native.schedule_handlers import schedule_routes
+from goqueue.gateways.native.transaction_handlers import in_transaction, transaction_routes
+from goqueue.gateways.native.transaction_view_handlers import transaction_view_routes
+from goqueue.model.isolation import Isolation
 from goqueue.model.topic import Durability, TopicConfig, TopicName, WantedConfig, topic_name
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import PROTOCOL_VERSION, Frame, FrameFlag, Opcode
@@ -66,6 +69,8 @@ class Handlers:
             *self._queue.routes(),
             *schedule_routes(broker),
             *letter_routes(broker),
+            *transaction_routes(broker),
+            *transaction_view_routes(broker),
         ]
         self._routes: dict[int, _Route] = {
             opcode: _Route(msgspec.msgpack.Decoder(kind).decode, handle) for opcode, kind, handle in routes
@@ -111,7 +116,8 @@ class Handlers:
         request = route.decode(frame.head)
         if isinstance(request, messages.Fetch | messages.Take):
             connection.weigh(frame.correlation, min(max(request.max_bytes, 0), FETCH_BYTES))
-        task = asyncio.ensure_future(self._answer(connection, (frame.opcode, frame.correlation), route, request))
+        answer = self._answer(connection, (frame.opcode, frame.correlation), route, request)
+        task = asyncio.get_running_loop().create_task(answer)
         connection.tasks.add(task)
         task.add_done_callback(connection.tasks.discard)
 
@@ -147,8 +153,17 @@ class Handlers:
         durability = Durability(head.durability) if head.durability is not None else None
         records = bytearray(frame.tail)
         topic = TopicName(head.topic)
+        transaction = in_transaction(head, wants_reply=not quiet)
         request = PublishBatch(
-            topic, head.partition, records, durability, producer, head.ids, head.partitions, head.deliver_at
+            topic,
+            head.partition,
+            records,
+            durability,
+            producer,
+            head.ids,
+            head.partitions,
+            head.deliver_at,
+            transaction,
         )
         publish(self._broker, request, reply)
 
@@ -157,11 +172,12 @@ class Handlers:
         return messages.ProducerIdentity(producer_id, epoch), []
 
     async def _list_offsets(self, request: messages.ListOffsets) -> Answer:
+        isolation = Isolation(request.isolation)
         answers = [
             messages.OffsetAnswer(
                 one.topic,
                 one.partition,
-                await offset_at(self._broker, TopicName(one.topic), one.partition, one.at),
+                await offset_at(self._broker, TopicName(one.topic), one.partition, one.at, isolation),
             )
             for one in request.questions
         ]

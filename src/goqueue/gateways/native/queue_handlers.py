@@ -1,6 +1,8 @@
 """What native requests about the queue do: take records, and say what became of them."""
 
 import asyncio
+from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 from goqueue.engine.broker import Broker
@@ -15,9 +17,10 @@ from goqueue.model.topic import LONGEST_VISIBILITY_MS
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
 
-__all__ = ["QueueHandlers"]
+__all__ = ["QueueHandlers", "check_runs"]
 
 MOST_SETTLED = 100_000
+_count = itemgetter(1)
 
 
 class QueueHandlers:
@@ -64,19 +67,16 @@ class QueueHandlers:
         return messages.TakeReply(tuple(map(_part, taken))), [part.records for part in taken]
 
     async def settle(self, request: messages.Settle) -> tuple[messages.SettleReply, list[Buffer]]:
-        counts = [count for lease in request.leases for _, count in lease.runs]
-        if any(count < 1 for count in counts):
-            raise InvalidRequest("a run of records without a record", hint="count the records of each run")
-        if sum(counts) > MOST_SETTLED:
-            raise InvalidRequest("too many records at once", hint=f"settle at most {MOST_SETTLED} in one request")
+        check_runs(request.leases)
         parts = [await self._settle_one(request, lease) for lease in request.leases]
         return messages.SettleReply(tuple(parts)), []
 
     async def _settle_one(self, request: messages.Settle, given: messages.LeasedRecords) -> messages.SettledPart:
-        offsets = [offset for first, count in given.runs for offset in range(first, first + count)]
-        lease = settle.Lease(request.group, LogId(given.topic, given.partition), given.grant, given.token, offsets)
+        log = LogId(given.topic, given.partition)
         dead = deadline = 0
         try:
+            offsets = settle.offsets_of(given.runs)
+            lease = settle.Lease(request.group, log, given.grant, given.token, offsets)
             match request.action:
                 case "ack":
                     await settle.acknowledge(self._broker, lease)
@@ -93,11 +93,19 @@ class QueueHandlers:
                     await settle.give_back(self._broker, lease)
         except GoQueueError as refusal:
             return messages.SettledPart(messages.ErrorReply(refusal.code, refusal.message, refusal.hint))
-        state = self._broker.queues.get(request.group, lease.log)
+        state = self._broker.queues.get(request.group, log)
         if state is None:
             # Deleted in this very moment.
             return messages.SettledPart(None, 0, 0, dead, deadline)
         return messages.SettledPart(None, state.delivery.floor, state.delivery.leased_count, dead, deadline)
+
+
+def check_runs(leases: Sequence[messages.LeasedRecords]) -> None:
+    """Before they are written out: a few bytes can name more offsets than there is memory."""
+    if any(min(map(_count, lease.runs), default=1) < 1 for lease in leases):
+        raise InvalidRequest("a run of records without a record", hint="count the records of each run")
+    if sum(sum(map(_count, lease.runs)) for lease in leases) > MOST_SETTLED:
+        raise InvalidRequest("too many records at once", hint=f"settle at most {MOST_SETTLED} in one request")
 
 
 def _part(taken: Taken) -> messages.TakenPart:

@@ -13,6 +13,9 @@ from goqueue.model.topic import Topic, WantedConfig
 __all__ = [
     "AlterTopic",
     "Assigned",
+    "CancelDelayed",
+    "CancelDelayedReply",
+    "CancelledPart",
     "ChangeDelay",
     "CommitOffsets",
     "CreateTopic",
@@ -51,6 +54,7 @@ __all__ = [
     "MemberDescription",
     "Metadata",
     "MetadataReply",
+    "NotCancelled",
     "OffsetAnswer",
     "OffsetQuestion",
     "Offsets",
@@ -58,6 +62,7 @@ __all__ = [
     "Original",
     "PartitionOffset",
     "PauseGroup",
+    "PendingRecords",
     "Publish",
     "Published",
     "PutSchedule",
@@ -80,6 +85,7 @@ __all__ = [
 ]
 
 DurabilityName = Literal["memory", "fsync"]
+IsolationName = Literal["read_committed", "read_uncommitted"]
 
 
 class ErrorReply(msgspec.Struct, frozen=True, array_like=True):
@@ -162,6 +168,7 @@ class Publish(msgspec.Struct, frozen=True, array_like=True):
     in this partition. `ids` names records (one for each) that must be unique in the topic for a while. Where keys have
     decided on the partition, `partitions` says among how many: they belong elsewhere when the topic has another number.
     `deliver_at` has an instant in nanoseconds for each record, which is hidden until then; 0 means at once.
+    `transaction` is the number of one that the producer has begun: the records count when it commits.
     """
 
     topic: str
@@ -173,6 +180,7 @@ class Publish(msgspec.Struct, frozen=True, array_like=True):
     ids: tuple[str | None, ...] | None = None
     partitions: int | None = None
     deliver_at: tuple[int, ...] | None = None
+    transaction: int | None = None
 
 
 class Original(msgspec.Struct, frozen=True, array_like=True):
@@ -221,6 +229,7 @@ class Fetch(msgspec.Struct, frozen=True, array_like=True):
     max_bytes: int = 1024 * 1024
     wait_ms: int = 0
     member: GroupMember | None = None
+    isolation: IsolationName = "read_committed"
 
 
 class FetchedPart(msgspec.Struct, frozen=True, array_like=True):
@@ -238,6 +247,8 @@ class FetchedPart(msgspec.Struct, frozen=True, array_like=True):
     length: int
     error: ErrorReply | None = None
     skip: tuple[tuple[int, int], ...] = ()
+    stable_offset: int = 0
+    """Up to here every transaction has ended."""
 
 
 class Fetched(msgspec.Struct, frozen=True, array_like=True):
@@ -253,6 +264,7 @@ class OffsetQuestion(msgspec.Struct, frozen=True, array_like=True):
 
 class ListOffsets(msgspec.Struct, frozen=True, array_like=True):
     questions: tuple[OffsetQuestion, ...]
+    isolation: IsolationName = "read_committed"
 
 
 class OffsetAnswer(msgspec.Struct, frozen=True, array_like=True):
@@ -540,6 +552,39 @@ class ChangeDelay(msgspec.Struct, frozen=True, array_like=True):
     partition: int
     offset: int
     deliver_at_ns: int | None = None
+
+
+class PendingRecords(msgspec.Struct, frozen=True, array_like=True):
+    """Records of one partition, as runs of offsets: the first of each and how many."""
+
+    partition: int
+    runs: tuple[tuple[int, int], ...]
+
+
+class CancelDelayed(msgspec.Struct, frozen=True, array_like=True):
+    """None of these is ever delivered."""
+
+    topic: str
+    records: tuple[PendingRecords, ...]
+
+
+class NotCancelled(msgspec.Struct, frozen=True, array_like=True):
+    """Records that stay what they are, and why."""
+
+    error: ErrorReply
+    runs: tuple[tuple[int, int], ...]
+
+
+class CancelledPart(msgspec.Struct, frozen=True, array_like=True):
+    partition: int
+    cancelled: tuple[tuple[int, int], ...]
+    refused: tuple[NotCancelled, ...] = ()
+
+
+class CancelDelayedReply(msgspec.Struct, frozen=True, array_like=True):
+    """One part for each partition."""
+
+    parts: tuple[CancelledPart, ...]
 
 
 class DelayStats(msgspec.Struct, frozen=True, array_like=True):

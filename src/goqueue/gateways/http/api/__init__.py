@@ -8,6 +8,7 @@ from goqueue.gateways.http.api import (
     acknowledging,
     admin,
     dead_letters,
+    delay_cancelling,
     delaying,
     groups,
     meta,
@@ -15,7 +16,10 @@ from goqueue.gateways.http.api import (
     publishing,
     reading,
     schedules,
+    schemas,
     topics,
+    transaction_views,
+    transactions,
 )
 from goqueue.gateways.http.document.openapi import Document
 from goqueue.gateways.http.endpoint import Endpoint
@@ -25,16 +29,21 @@ __all__ = ["every_endpoint"]
 
 def every_endpoint(maintenance: Maintenance, exposition: Callable[[], bytes]) -> tuple[Endpoint, ...]:
     """Routes are tried in this order, so what is asked for most comes first."""
+    placement = Placement()
     endpoints: tuple[Endpoint, ...] = (
-        *publishing.endpoints(Placement()),
+        *publishing.endpoints(placement),
         *reading.ENDPOINTS,
         *acknowledging.ENDPOINTS,
         *groups.ENDPOINTS,
         *topics.ENDPOINTS,
         *delaying.ENDPOINTS,
+        *delay_cancelling.ENDPOINTS,
         *schedules.ENDPOINTS,
+        *schemas.ENDPOINTS,
         *priorities.ENDPOINTS,
         *dead_letters.ENDPOINTS,
+        *transactions.endpoints(placement),
+        *transaction_views.ENDPOINTS,
         *admin.endpoints(maintenance),
         *meta.endpoints(exposition, Document(lambda: endpoints)),
     )

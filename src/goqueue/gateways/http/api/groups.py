@@ -57,7 +57,7 @@ from goqueue.gateways.http.forms.times import duration_ms, instant_ns, instant_t
 from goqueue.gateways.http.forms.values import Form
 from goqueue.model.log import LogId
 
-__all__ = ["ENDPOINTS"]
+__all__ = ["ENDPOINTS", "partition_number"]
 
 TAG = "Groups"
 FIRST_ATTEMPT = Attempts(1, 0)
@@ -128,7 +128,7 @@ def _told(broker: Broker, params: GroupParams, assignment: Assignment) -> Told:
 
 async def commit(broker: Broker, params: GroupParams, _: Nothing, body: OffsetsBody) -> Offsets:
     wanted = {
-        LogId(topic, _partition_number(partition)): OffsetAndMetadata(offset)
+        LogId(topic, partition_number(partition)): OffsetAndMetadata(offset)
         for topic, by_partition in body.offsets.items()
         for partition, offset in by_partition.items()
     }
@@ -264,7 +264,7 @@ def _logs(partitions: Partitions) -> set[LogId]:
     return {LogId(topic, number) for topic, numbers in partitions.items() for number in numbers}
 
 
-def _partition_number(text: str) -> int:
+def partition_number(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= 5):
         raise InvalidRequest(f"{text[:60]!r} is not a partition number", hint='write partitions as "0", "1", …')
     return int(text)

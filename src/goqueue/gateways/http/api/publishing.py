@@ -20,7 +20,16 @@ from goqueue.model.expiry import with_expiry
 from goqueue.model.record_id import LONGEST_ID
 from goqueue.model.topic import MOST_PARTITIONS, Durability, TopicName, topic_name
 
-__all__ = ["endpoints"]
+__all__ = [
+    "MOST_MESSAGES",
+    "MessageIn",
+    "PublishBody",
+    "Published",
+    "endpoints",
+    "messages_of",
+    "outgoing_of",
+    "result_of",
+]
 
 MOST_MESSAGES = 100_000
 
@@ -107,7 +116,7 @@ def endpoints(placement: Placement) -> tuple[Endpoint, ...]:
     async def publish(broker: Broker, params: TopicParams, _: Nothing, body: PublishBody) -> Published | Reply:
         name = topic_name(params.topic)
         broker.catalog.topic(name)
-        messages = _messages(body)
+        messages = messages_of(body)
         return _answer(messages, await _publish(broker, placement, name, messages, body))
 
     return (
@@ -122,12 +131,12 @@ def endpoints(placement: Placement) -> tuple[Endpoint, ...]:
             body_forms=(MessageIn, Messages),
             response=Published,
             other_statuses=(207,),
-            errors=(404,),
+            errors=(404, 422),
         ),
     )
 
 
-def _messages(body: PublishBody) -> list[MessageIn]:
+def messages_of(body: PublishBody) -> list[MessageIn]:
     if body.messages is UNSET:
         if body.value is UNSET:
             raise InvalidRequest(
@@ -154,7 +163,7 @@ async def _publish(
     now = broker.clock.now_ns()
     for number, message in enumerate(messages):
         try:
-            outgoing.append(_outgoing(message, defaults, now))
+            outgoing.append(outgoing_of(message, defaults, now))
             sent.append(number)
         except GoQueueError as refusal:
             outcomes[number] = refusal
@@ -162,7 +171,7 @@ async def _publish(
     return [outcomes[number] for number in range(len(messages))]
 
 
-def _outgoing(message: MessageIn, defaults: PublishBody, now_ns: int) -> Outgoing:
+def outgoing_of(message: MessageIn, defaults: MessageIn, now_ns: int) -> Outgoing:
     record = key_and_value(None if message.key is UNSET else message.key, message.value, message.headers)
     if message.priority != "normal":
         record = msgspec.structs.replace(record, priority=priority_number(message.priority))
@@ -182,7 +191,7 @@ def _outgoing(message: MessageIn, defaults: PublishBody, now_ns: int) -> Outgoin
 
 
 def _answer(messages: list[MessageIn], outcomes: list[Placed | GoQueueError]) -> Published | Reply:
-    results = [_result(message, outcome) for message, outcome in zip(messages, outcomes, strict=True)]
+    results = [result_of(message, outcome) for message, outcome in zip(messages, outcomes, strict=True)]
     errors = [outcome for outcome in outcomes if isinstance(outcome, GoQueueError)]
     if not errors:
         return Published(results)
@@ -193,7 +202,7 @@ def _answer(messages: list[MessageIn], outcomes: list[Placed | GoQueueError]) ->
     return Reply(content, first.status, retry_after(first))
 
 
-def _result(message: MessageIn, outcome: Placed | GoQueueError) -> Result:
+def result_of(message: MessageIn, outcome: Placed | GoQueueError) -> Result:
     if isinstance(outcome, Placed):
         return Result(
             partition=outcome.partition,

@@ -11,6 +11,7 @@ from goqueue.engine.browse import Found, Place, Selection, browse, read_page
 from goqueue.errors import InvalidRequest
 from goqueue.gateways.http.api.params import PartitionParams, TopicParams
 from goqueue.gateways.http.endpoint import Endpoint
+from goqueue.gateways.http.forms.isolation import COMMITTED, IsolationText, isolation_of
 from goqueue.gateways.http.forms.times import InstantText, instant_ns, instant_text
 from goqueue.gateways.http.forms.values import (
     Form,
@@ -49,6 +50,7 @@ class PageQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     offset: OffsetNumber | UnsetType = UNSET
     limit: Limit = 100
     format: Form | UnsetType = UNSET
+    isolation: IsolationText = COMMITTED
 
 
 class BrowseQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -69,6 +71,7 @@ class BrowseQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
         ]
         | UnsetType
     ) = UNSET
+    isolation: IsolationText = COMMITTED
 
 
 class MessageOut(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +105,8 @@ class BrowsePage(msgspec.Struct, frozen=True):
 
 async def page(broker: Broker, params: PartitionParams, query: PageQuery, _: None) -> Page:
     offset = None if query.offset is UNSET else query.offset
-    read = await read_page(broker, topic_name(params.topic), params.partition, offset, query.limit)
+    isolation = isolation_of(query.isolation)
+    read = await read_page(broker, topic_name(params.topic), params.partition, offset, query.limit, isolation)
     form = _form(query)
     return Page([message_of(found, form) for found in read.found], read.next_offset)
 
@@ -147,6 +151,7 @@ def _selection(query: BrowseQuery) -> Selection:
         to_ns=None if query.to is UNSET else instant_ns(query.to, "to"),
         key=None if key is UNSET else key,
         priority=None if query.priority is UNSET else priority_number(query.priority),
+        isolation=isolation_of(query.isolation),
     )
 
 

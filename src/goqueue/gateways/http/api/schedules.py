@@ -249,7 +249,14 @@ _ONE: dict[str, Any] = {"params": ScheduleParams, "errors": (404,)}
 
 ENDPOINTS = (
     _endpoint(
-        "POST", "/schedules", "Make a schedule", create, ScheduleOut, body=CreateSchedule, status=201, errors=(404, 409)
+        "POST",
+        "/schedules",
+        "Make a schedule",
+        create,
+        ScheduleOut,
+        body=CreateSchedule,
+        status=201,
+        errors=(404, 409, 422),
     ),
     _endpoint("GET", "/schedules", "All schedules", listing, ScheduleList),
     _endpoint("GET", "/schedules/{schedule}", "A schedule with its last firings", show, ScheduleOut, **_ONE),
@@ -260,7 +267,8 @@ ENDPOINTS = (
         change,
         ScheduleOut,
         body=ScheduleChanges,
-        **_ONE,
+        params=ScheduleParams,
+        errors=(404, 422),
     ),
     _endpoint("DELETE", "/schedules/{schedule}", "Delete a schedule", delete, Deleted, **_ONE),
 )

@@ -27,6 +27,8 @@ from goqueue.model.topic import (
     LaneMode,
     LaneWeights,
     MaxAttempts,
+    SchemaSubject,
+    SchemaValidation,
     Starvation,
     Topic,
     TopicConfig,
@@ -67,6 +69,8 @@ class TopicChanges(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     lane_mode: LaneMode | UnsetType = UNSET
     lane_starvation_ms: Starvation | UnsetType = UNSET
     dead_letter_breaker_per_minute: BreakerLimit | UnsetType | None = UNSET
+    schema_validation: SchemaValidation | UnsetType = UNSET
+    schema_subject: SchemaSubject | UnsetType | None = UNSET
 
 
 class CreateTopic(TopicChanges, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -100,16 +104,22 @@ class TopicSummary(msgspec.Struct, frozen=True, kw_only=True):
     lane_mode: LaneMode
     lane_starvation_ms: int
     dead_letter_breaker_per_minute: int | None
+    schema_validation: SchemaValidation
+    schema_subject: str | None
     epoch: int
     size: int
 
 
 class PartitionSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """Offsets from `earliest` up to, but not including, `latest` can be read."""
+    """Offsets from `earliest` up to, but not including, `latest` are there; those before `stable` are certain.
+
+    Readers of committed records stop at `stable`: the first record whose transaction has not ended.
+    """
 
     partition: int
     earliest: int
     latest: int
+    stable: int
     size: int
 
 
@@ -235,6 +245,7 @@ def _offsets(partition: Partition) -> dict[str, int]:
         "partition": partition.id.partition,
         "earliest": partition.log.start_offset,
         "latest": partition.high_watermark,
+        "stable": partition.stable_offset,
         "size": partition.log.size,
     }
 

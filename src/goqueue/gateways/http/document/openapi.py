@@ -10,7 +10,6 @@ import msgspec
 
 from goqueue import __version__
 from goqueue.gateways.http.endpoint import Endpoint, Nothing
-from goqueue.gateways.http.responses import ErrorBody
 
 __all__ = ["Document"]
 
@@ -41,8 +40,8 @@ class Document:
             "info": {
                 "title": "GoQueue",
                 "version": __version__,
-                "description": "One durable log as a stream, a queue and a table. Errors all have the shape of "
-                "ErrorBody; their codes are stable.",
+                "description": "One durable log as a stream, a queue and a table. Errors have the shape of "
+                "ErrorBody, those of the schema registry that of RegistryError; their codes are stable.",
             },
             "servers": [{"url": "/"}, {"url": "/v1"}],
             "tags": [{"name": tag} for tag in dict.fromkeys(endpoint.tag for endpoint in endpoints)],
@@ -55,9 +54,11 @@ class _Schemas:
     """The JSON Schema of every type that is used."""
 
     def __init__(self, endpoints: Iterable[Endpoint]) -> None:
-        types: dict[Any, None] = {ErrorBody: None}
+        types: dict[Any, None] = {}
         for endpoint in endpoints:
-            types |= dict.fromkeys((endpoint.response, endpoint.body, *endpoint.body_forms))
+            types |= dict.fromkeys(
+                (endpoint.dialect.error_type, endpoint.response, endpoint.body, *endpoint.body_forms)
+            )
         types.pop(None, None)
         for endpoint in endpoints:
             if endpoint.body_forms:
@@ -95,12 +96,12 @@ def _operation(endpoint: Endpoint, schemas: _Schemas) -> Tree:
     if endpoint.body is not None:
         forms = [schemas.of(form) for form in endpoint.body_forms or (endpoint.body,)]
         schema = forms[0] if len(forms) == 1 else {"oneOf": forms}
-        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+        operation["requestBody"] = {"required": True, "content": _content(endpoint.dialect.media_types, schema)}
     return operation
 
 
 def _operation_id(endpoint: Endpoint) -> str:
-    words = [_PARAMETER.sub(r"by_\1", part) for part in endpoint.path.strip("/").split("/")]
+    words = [_PARAMETER.sub(r"by_\1", part) for part in endpoint.path.removeprefix("/").split("/")]
     return "_".join([endpoint.method.lower(), *words]).replace(".", "_").replace("-", "_")
 
 
@@ -111,9 +112,10 @@ def _parameter(place: str, name: str, schema: Tree, required: bool) -> Tree:
 
 
 def _responses(endpoint: Endpoint, schemas: _Schemas) -> Tree:
-    media_type = endpoint.media_type.split(";")[0]
-    content = {media_type: {"schema": schemas.of(endpoint.response)}}
-    refused = {"application/json": {"schema": schemas.of(ErrorBody)}}
+    json = endpoint.dialect.media_types
+    media_types = json if endpoint.media_type == "application/json" else (endpoint.media_type.split(";")[0],)
+    content = _content(media_types, schemas.of(endpoint.response))
+    refused = _content(json, schemas.of(endpoint.dialect.error_type))
     errors = {*ERRORS_EVERYWHERE, *endpoint.errors, *(ERRORS_WITH_BODY if endpoint.body is not None else ())}
     contents = dict.fromkeys(errors, refused)
     for status in (endpoint.status, *endpoint.other_statuses):
@@ -122,3 +124,7 @@ def _responses(endpoint: Endpoint, schemas: _Schemas) -> Tree:
         str(status): {"description": HTTPStatus(status).phrase, "content": contents[status]}
         for status in sorted(contents)
     }
+
+
+def _content(media_types: Iterable[str], schema: Tree) -> Tree:
+    return {media_type: {"schema": schema} for media_type in media_types}

@@ -45,7 +45,8 @@ def docs_page(document: Tree) -> bytes:
 
 
 def _operation(method: str, path: str, operation: Tree) -> str:
-    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+    bodies = operation.get("requestBody", {}).get("content", {})
+    body = next((content["schema"] for content in bodies.values()), None)
     return (
         f"<details id='{_text(operation['operationId'])}'><summary><code><span class=method>{_text(method.upper())}"
         f"</span>{_text(path)}</code> {_text(operation['summary'])}</summary><div>"
@@ -70,7 +71,7 @@ def _parameters(parameters: list[Tree]) -> str:
 def _responses(responses: Tree) -> str:
     rows = "".join(
         f"<tr><td>{status}<td>{_text(response['description'])}"
-        f"<td>{' '.join(_kind(one['schema']) for one in response['content'].values())}"
+        f"<td>{' '.join(dict.fromkeys(_kind(one['schema']) for one in response['content'].values()))}"
         for status, response in responses.items()
     )
     return f"<table><tr><th>Status<th><th>Answer{rows}</table>"

@@ -1,0 +1,1 @@
+"""Compiling .proto texts, which needs files and another process."""

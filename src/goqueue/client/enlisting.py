@@ -1,0 +1,95 @@
+"""Who a producer with a transactional id is at the broker; renewed when the numbers of its records are in doubt."""
+
+import asyncio
+
+from goqueue.client.link import Link
+from goqueue.errors import BrokerUnreachable, NotTransactional, ProducerFenced, UnknownProducer
+from goqueue.wire.native.frames import Opcode
+from goqueue.wire.native.messages import ProducerIdentity
+from goqueue.wire.native.transactions import BeginTransaction, Begun, InitTransactions
+
+__all__ = ["Enlistment"]
+
+BEGIN_WITHIN_S = 30.0
+
+
+class Enlistment:
+    """The first time it fences whoever had the id before; after that it never takes it back from a newer instance."""
+
+    def __init__(self, link: Link, transactional_id: str, timeout_ms: int) -> None:
+        self._link = link
+        self._transactional_id = transactional_id
+        self._timeout_ms = timeout_ms
+        self._identity: ProducerIdentity | None = None
+        self._is_in_doubt = False
+        self._answer_was_lost = False
+        """The identity may have been renewed without this instance being told."""
+        self._fenced: ProducerFenced | None = None
+
+    def doubt(self) -> None:
+        """It is not known which records were written: the next transaction is that of a new epoch."""
+        self._is_in_doubt = True
+
+    def fence(self, error: ProducerFenced) -> None:
+        """For good: this instance must not do anything more."""
+        self._fenced = error
+
+    def check(self) -> None:
+        if self._fenced is not None:
+            raise ProducerFenced(self._fenced.message, hint=self._fenced.hint)
+
+    async def begin(self) -> Begun:
+        """A transaction; what this instance had left open is aborted by the broker."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + BEGIN_WITHIN_S
+        while True:
+            self.check()
+            try:
+                identity = await self._newest_identity()
+                request = BeginTransaction(identity.producer_id, identity.epoch)
+                return await self._link.ask(Opcode.BEGIN_TRANSACTION, request, Begun)
+            except ProducerFenced as error:
+                self.fence(error)
+            except (UnknownProducer, NotTransactional):
+                if loop.time() > deadline:
+                    raise
+                # It was idle for so long that the broker has forgotten it.
+                self._identity = None
+            except BrokerUnreachable:
+                # It may have begun.
+                self.doubt()
+                if loop.time() > deadline:
+                    raise
+                await self._link.connection_within(max(0.0, deadline - loop.time()))
+
+    async def _newest_identity(self) -> ProducerIdentity:
+        if self._identity is None:
+            request = InitTransactions(self._transactional_id, self._timeout_ms)
+            self._identity = await self._link.ask_within(
+                BEGIN_WITHIN_S, Opcode.INIT_TRANSACTIONS, request, ProducerIdentity
+            )
+        elif self._is_in_doubt:
+            self._identity = await self._renewed(self._identity)
+        self._is_in_doubt = False
+        return self._identity
+
+    async def _renewed(self, known: ProducerIdentity) -> ProducerIdentity:
+        try:
+            renewed = await self._renew(known)
+        except ProducerFenced:
+            if not self._answer_was_lost:
+                raise
+            # By this very instance, most likely; if not, it is fenced one epoch further.
+            self._answer_was_lost = False
+            self._identity = ProducerIdentity(known.producer_id, known.epoch + 1)
+            renewed = await self._renew(self._identity)
+        self._answer_was_lost = False
+        return renewed
+
+    async def _renew(self, known: ProducerIdentity) -> ProducerIdentity:
+        request = InitTransactions(self._transactional_id, self._timeout_ms, known.producer_id, known.epoch)
+        try:
+            return await self._link.ask(Opcode.INIT_TRANSACTIONS, request, ProducerIdentity)
+        except BrokerUnreachable:
+            self._answer_was_lost = True
+            raise

@@ -1,0 +1,135 @@
+"""What every transaction can hold besides records: acknowledgements of jobs, and offsets of groups."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from goqueue.client.consumer import Consumer
+from goqueue.client.worker import Job, leases_of
+from goqueue.errors import GoQueueError, InvalidRequest, TransactionEnded
+from goqueue.model.log import LogId
+from goqueue.wire.native import transactions as wire
+from goqueue.wire.native.frames import Opcode
+from goqueue.wire.native.messages import Done, GroupMember, PartitionOffset
+
+if TYPE_CHECKING:
+    from goqueue.client.producer import Producer
+
+__all__ = ["OpenTransaction"]
+
+Reply = TypeVar("Reply")
+
+COMMIT_WITHIN_S = 60.0
+ABORT_WITHIN_S = 5.0
+"""A broker that is away for longer aborts it by itself."""
+
+
+class OpenTransaction:
+    """Whatever goes wrong inside, be it only once, leaves nothing but to abort it."""
+
+    def __init__(self, producer: "Producer") -> None:
+        self._producer = producer
+        self._link = producer._link
+        self._ref: wire.TransactionRef | None = None
+        self._deadline = 0.0
+        self._failure: GoQueueError | None = None
+        self._ended: str | None = None
+        self._told: list[tuple[Consumer, dict[LogId, int]]] = []
+
+    def _begun(self, begun: wire.Begun, timeout_ms: int) -> None:
+        self._ref = wire.TransactionRef(begun.number, begun.producer_id, begun.epoch)
+        self._deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
+
+    @property
+    def number(self) -> int:
+        """By which the broker, and its operators, know it."""
+        return self._known_ref().number
+
+    @property
+    def _number(self) -> int | None:
+        return None if self._ref is None else self._ref.number
+
+    # What belongs to it.
+
+    async def ack(self, *jobs: Job) -> None:
+        """Done, when the transaction commits."""
+        await self._add_acks("ack", jobs, "", None)
+
+    async def nack(self, *jobs: Job, reason: str = "", delay_ms: int | None = None) -> int:
+        """Not done, when the transaction commits: each is tried again then. How many go to the dead letters."""
+        return await self._add_acks("nack", jobs, reason, delay_ms)
+
+    async def reject(self, *jobs: Job, reason: str = "") -> int:
+        """Never to be done: to the dead letters, when the transaction commits."""
+        return await self._add_acks("reject", jobs, reason, None)
+
+    async def add_offsets(self, of: str | Consumer, offsets: Mapping[LogId, int] | None = None) -> None:
+        """Where a group goes on when the transaction commits: for a consumer that is a member, or a group by its name.
+
+        Without offsets it is everything that the consumer has delivered so far.
+        """
+        ref = self._open_ref()
+        if isinstance(of, Consumer):
+            member, wanted = of._for_transaction(offsets)
+        else:
+            member, wanted = GroupMember(of, "", 0), dict(offsets or {})
+        if not wanted:
+            if offsets is None and isinstance(of, Consumer):
+                return
+            raise InvalidRequest("no offsets", hint="say for which partitions")
+        places = tuple(PartitionOffset(log.topic, log.partition, offset) for log, offset in wanted.items())
+        who = (member.member_id, member.generation) if member.member_id else (None, None)
+        await self._ask(Opcode.ADD_OFFSETS, wire.AddOffsets(ref, member.group, places, *who), Done)
+        if isinstance(of, Consumer):
+            self._told.append((of, wanted))
+
+    async def _add_acks(
+        self, action: Literal["ack", "nack", "reject"], jobs: Sequence[Job], reason: str, delay_ms: int | None
+    ) -> int:
+        ref = self._open_ref()
+        by_group: dict[str, list[Job]] = {}
+        for job in jobs:
+            by_group.setdefault(job.grant.group, []).append(job)
+        dead = 0
+        for group, some in by_group.items():
+            request = wire.AddAcks(ref, group, action, leases_of(some), reason, delay_ms)
+            dead += (await self._ask(Opcode.ADD_ACKS, request, wire.AcksAdded)).dead
+        return dead
+
+    async def _ask(self, opcode: Opcode, message: object, reply: type[Reply]) -> Reply:
+        try:
+            return await self._link.ask(opcode, message, reply)
+        except GoQueueError as error:
+            # Refused, or perhaps done without an answer: nobody can say whether it belongs to the transaction.
+            self._doom(error)
+            raise
+
+    # Its state.
+
+    def _check_may_send(self) -> None:
+        self._open_ref()
+
+    def _doom(self, error: GoQueueError) -> None:
+        if self._failure is None:
+            self._failure = error
+
+    def _known_ref(self) -> wire.TransactionRef:
+        if self._ref is None:
+            raise InvalidRequest("the transaction has not begun", hint="use it as a context manager")
+        return self._ref
+
+    def _open_ref(self) -> wire.TransactionRef:
+        ref = self._known_ref()
+        if self._ended is not None:
+            raise TransactionEnded(f"transaction {ref.number} {self._ended}")
+        return ref
+
+    def _as_refusal(self, error: GoQueueError) -> TransactionEnded:
+        return TransactionEnded(
+            f"transaction {self._known_ref().number} is aborted, as something in it failed: {error.message}",
+            hint=error.hint,
+        )
+
+    async def _abort_at_broker(self) -> None:
+        request = wire.EndTransaction(self._known_ref())
+        await self._link.ask_within(ABORT_WITHIN_S, Opcode.ABORT_TRANSACTION, request, Done)

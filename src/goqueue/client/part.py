@@ -1,0 +1,153 @@
+"""A part of a larger transaction: written by one of many writers, decided by somebody who has heard of them all."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Self
+
+from goqueue.client.batch import Delivery, Sent
+from goqueue.client.open_transaction import COMMIT_WITHIN_S, OpenTransaction
+from goqueue.client.producer import NORMAL_PRIORITY, Producer
+from goqueue.errors import GoQueueError, InvalidRequest, TransactionEnded
+from goqueue.wire.native import transactions as wire
+from goqueue.wire.native.frames import Opcode
+from goqueue.wire.native.messages import Done
+
+__all__ = ["PART_TIMEOUT_MS", "Part"]
+
+PART_TIMEOUT_MS = 15 * 60 * 1000
+
+
+class Part(OpenTransaction):
+    """Use as an async context manager; what was not prepared by the end of it is aborted.
+
+    async with admin.part("daily-export") as part:
+        await part.send("orders", b"...")
+        token = await part.prepare()
+    """
+
+    def __init__(self, bootstrap: str, key: str, timeout_ms: int, settings: dict[str, object]) -> None:
+        producer = Producer(bootstrap, **settings)
+        super().__init__(producer)
+        self._key = key
+        self._timeout_ms = timeout_ms
+        self._is_prepared = False
+        producer._scope.enter(self)
+
+    async def __aenter__(self) -> Self:
+        await self.begin()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if self._ended is None or (kind is not None and self._is_prepared):
+                with suppress(GoQueueError):
+                    await self.abort()
+        finally:
+            await self.close()
+
+    async def begin(self) -> None:
+        """For those who do not use a context manager; they have to close it, too."""
+        if self._ref is not None:
+            raise InvalidRequest("a part is begun once", hint="ask for another one")
+        try:
+            # Should the answer get lost, there is a part that nobody prepares: it is left out of the decision.
+            within_s = self._producer._settings.delivery_timeout_ms / 1000
+            request = wire.BeginPart(self._key, self._timeout_ms)
+            begun = await self._link.ask_within(within_s, Opcode.BEGIN_PART, request, wire.Begun)
+            await self._producer._write_as(begun.producer_id, begun.epoch)
+        except BaseException:
+            await self.close()
+            raise
+        self._begun(begun, self._timeout_ms)
+
+    async def close(self) -> None:
+        """Let go of the connection. What is prepared stays so."""
+        if self._ended is None:
+            self._ended = "was left before it was prepared"
+        await self._producer.close(flush=False)
+
+    # Records.
+
+    async def send(
+        self,
+        topic: str,
+        value: bytes | None,
+        *,
+        key: bytes | None = None,
+        headers: Sequence[tuple[str, bytes]] = (),
+        partition: int | None = None,
+        priority: int = NORMAL_PRIORITY,
+        delay_ms: int | None = None,
+        deliver_at_ns: int | None = None,
+        ttl_ms: int | None = None,
+        expires_at_ns: int | None = None,
+    ) -> Delivery:
+        """As that of a producer."""
+        return await self._producer.send(
+            topic,
+            value,
+            key=key,
+            headers=headers,
+            partition=partition,
+            priority=priority,
+            delay_ms=delay_ms,
+            deliver_at_ns=deliver_at_ns,
+            ttl_ms=ttl_ms,
+            expires_at_ns=expires_at_ns,
+        )
+
+    async def send_many(
+        self,
+        topic: str,
+        values: Sequence[bytes | None],
+        *,
+        keys: Sequence[bytes | None] | None = None,
+        partition: int | None = None,
+        priority: int = NORMAL_PRIORITY,
+        delay_ms: int | None = None,
+        deliver_at_ns: int | None = None,
+    ) -> list[Sent]:
+        """As that of a producer."""
+        return await self._producer.send_many(
+            topic,
+            values,
+            keys=keys,
+            partition=partition,
+            priority=priority,
+            delay_ms=delay_ms,
+            deliver_at_ns=deliver_at_ns,
+        )
+
+    async def send_batch(self, topic: str, partition: int, records: bytes, count: int) -> Delivery:
+        """As that of a producer."""
+        return await self._producer.send_batch(topic, partition, records, count)
+
+    # Its end.
+
+    async def prepare(self) -> int:
+        """All of it is durable; the token is for whoever decides. After this, nothing can be added."""
+        ref = self._open_ref()
+        self._ended = "is being prepared"
+        try:
+            await self._producer._settle()
+            if self._failure is not None:
+                raise self._as_refusal(self._failure) from self._failure
+            await self._link.ask_within(COMMIT_WITHIN_S, Opcode.PREPARE_PART, wire.PreparePart(ref), Done)
+        except BaseException:
+            with suppress(GoQueueError):
+                await self._abandon()
+            raise
+        self._ended = "is prepared, and waits for the decision"
+        self._is_prepared = True
+        return ref.number
+
+    async def abort(self) -> None:
+        """Nothing of it ever happened. Not after it was decided."""
+        if self._ended is not None and not self._is_prepared:
+            raise TransactionEnded(f"transaction {self._known_ref().number} {self._ended}")
+        await self._abandon()
+
+    async def _abandon(self) -> None:
+        self._ended, self._is_prepared = "was aborted", False
+        await self._producer._drop(self._known_ref().number)
+        await self._abort_at_broker()

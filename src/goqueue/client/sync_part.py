@@ -1,0 +1,128 @@
+"""Parts of larger transactions, with calls that block."""
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from goqueue.client import part as aio_part
+from goqueue.client.batch import Sent
+from goqueue.client.outbox import Delivery
+from goqueue.client.producer import NORMAL_PRIORITY
+from goqueue.client.sync_producer import Producer
+from goqueue.client.sync_transaction import Pledges
+
+__all__ = ["Part"]
+
+
+class _Sender(Producer):
+    """The producer that is inside of a part."""
+
+    def __init__(self, part: aio_part.Part) -> None:
+        self._send_through(part._producer)
+        self._part = part
+
+    def close(self, *, flush: bool = True) -> None:
+        self._close(self._part.close)
+
+
+class Part(Pledges):
+    """Use as a context manager; what was not prepared by the end of it is aborted.
+
+    with admin.part("daily-export") as part:
+        part.send("orders", b"...")
+        token = part.prepare()
+    """
+
+    def __init__(self, part: aio_part.Part) -> None:
+        super().__init__(part, _Sender(part))
+        self._part = part
+
+    def __enter__(self) -> Self:
+        self.begin()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._sender._run_in_turn(self._part.__aexit__, kind, error, trace)
+        finally:
+            self.close()
+
+    def begin(self) -> None:
+        """For those who do not use a context manager; they have to close it, too."""
+        try:
+            self._sender._run_in_turn(self._part.begin)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the connection. What is prepared stays so."""
+        self._sender.close()
+
+    # Records.
+
+    def send(
+        self,
+        topic: str,
+        value: bytes | None,
+        *,
+        key: bytes | None = None,
+        headers: Sequence[tuple[str, bytes]] = (),
+        partition: int | None = None,
+        priority: int = NORMAL_PRIORITY,
+        delay_ms: int | None = None,
+        deliver_at_ns: int | None = None,
+        ttl_ms: int | None = None,
+        expires_at_ns: int | None = None,
+    ) -> Delivery:
+        """As that of a producer."""
+        return self._sender.send(
+            topic,
+            value,
+            key=key,
+            headers=headers,
+            partition=partition,
+            priority=priority,
+            delay_ms=delay_ms,
+            deliver_at_ns=deliver_at_ns,
+            ttl_ms=ttl_ms,
+            expires_at_ns=expires_at_ns,
+        )
+
+    def send_many(
+        self,
+        topic: str,
+        values: Sequence[bytes | None],
+        *,
+        keys: Sequence[bytes | None] | None = None,
+        partition: int | None = None,
+        priority: int = NORMAL_PRIORITY,
+        delay_ms: int | None = None,
+        deliver_at_ns: int | None = None,
+    ) -> list[Sent]:
+        """As that of a producer."""
+        return self._sender.send_many(
+            topic,
+            values,
+            keys=keys,
+            partition=partition,
+            priority=priority,
+            delay_ms=delay_ms,
+            deliver_at_ns=deliver_at_ns,
+        )
+
+    def send_batch(self, topic: str, partition: int, records: bytes, count: int) -> Delivery:
+        """As that of a producer."""
+        return self._sender.send_batch(topic, partition, records, count)
+
+    # Its end.
+
+    def prepare(self) -> int:
+        """All of it is durable; the token is for whoever decides. After this, nothing can be added."""
+        return self._sender._run_in_turn(self._part.prepare)
+
+    def abort(self) -> None:
+        """Nothing of it ever happened. Not after it was decided."""
+        self._sender._run_in_turn(self._part.abort)

@@ -1,0 +1,147 @@
+"""Publish records from any thread, with calls that block."""
+
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from types import TracebackType
+from typing import Any, ParamSpec, Self, TypeVar
+
+from goqueue.client import producer as aio_producer
+from goqueue.client.batch import Sent
+from goqueue.client.blocking import Blocking
+from goqueue.client.link import DEFAULT_BOOTSTRAP
+from goqueue.client.outbox import Delivery, Outbox
+from goqueue.client.producer import NORMAL_PRIORITY, due_of
+from goqueue.client.sync_transaction import Transaction
+from goqueue.model.record import Record
+
+__all__ = ["Producer"]
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+class Producer(Blocking):
+    """Use as a context manager; leaving it sends what is still in the buffer.
+
+    with Producer() as producer:
+        delivery = producer.send("orders", b"hello", key=b"customer-1")
+        print(delivery.result().offset)
+    """
+
+    def __init__(self, bootstrap: str = DEFAULT_BOOTSTRAP, **settings: object) -> None:
+        self._send_through(aio_producer.Producer(bootstrap, **settings))
+
+    def _send_through(self, producer: aio_producer.Producer) -> None:
+        super().__init__("producer")
+        self._client = producer
+        self._outbox = Outbox(producer, self._background)
+        self._making = threading.Lock()
+
+    def send(
+        self,
+        topic: str,
+        value: bytes | None,
+        *,
+        key: bytes | None = None,
+        headers: Sequence[tuple[str, bytes]] = (),
+        partition: int | None = None,
+        priority: int = NORMAL_PRIORITY,
+        id: str | None = None,
+        delay_ms: int | None = None,
+        deliver_at_ns: int | None = None,
+        ttl_ms: int | None = None,
+        expires_at_ns: int | None = None,
+    ) -> Delivery:
+        """Put a record into the buffer, waiting only while it is full. `result` of the delivery waits for the rest.
+
+        While the topic remembers a record of the same `id`, this one is not written: the delivery says where that is.
+        With a delay from now, or an instant to deliver at, the record is written at once and hidden until then. With a
+        time to live, or an instant to expire at, the queue delivers it no more after that.
+        """
+        self._hold_loop()
+        self._client._check_may_send(id)
+        partitioner = self._client._topics.get(topic) or self._run(self._client._load_topic, topic)
+        partitioner.check(partition)
+        due = due_of(partitioner.topic, delay_ms, deliver_at_ns)
+        record = Record(value, key, tuple(headers), priority)
+        if ttl_ms is not None or expires_at_ns is not None:
+            record = aio_producer.expiring(record, ttl_ms, expires_at_ns)
+        # A compressor is not for several threads at a time.
+        with self._making:
+            record = self._client._made(partitioner.topic, record, id)
+        if self._client._room.taken + len(self._outbox) >= self._client._room.limit:
+            self._run_in_turn(self._client._wait_for_room, 1)
+        return self._outbox.put(partitioner, partition, record, id, due)
+
+    def _run_in_turn(
+        self, action: Callable[Given, Coroutine[Any, Any, Result]], *args: Given.args, **kwargs: Given.kwargs
+    ) -> Result:
+        """Behind the records that are in the outbox."""
+
+        async def run() -> Result:
+            self._outbox.empty()
+            return await action(*args, **kwargs)
+
+        return self._run(run)
+
+    def send_many(
+        self,
+        topic: str,
+        values: Sequence[bytes | None],
+        *,
+        keys: Sequence[bytes | None] | None = None,
+        partition: int | None = None,
+        priority: int = NORMAL_PRIORITY,
+        ids: Sequence[str | None] | None = None,
+        delay_ms: int | None = None,
+        deliver_at_ns: int | None = None,
+    ) -> list[Sent]:
+        """Publish a list and wait until all of it is written; the places come in the order of the values.
+
+        It leaves in batches of its own, at once. When one of them fails, the others are written all the same. A delay,
+        or an instant to deliver at, is that of all of them.
+        """
+        return self._run_in_turn(
+            self._client.send_many,
+            topic,
+            values,
+            keys=keys,
+            partition=partition,
+            priority=priority,
+            ids=ids,
+            delay_ms=delay_ms,
+            deliver_at_ns=deliver_at_ns,
+        )
+
+    def send_batch(self, topic: str, partition: int, records: bytes, count: int) -> Delivery:
+        """Send records that are encoded already (`goqueue.codec.encode`); the delivery is that of the first."""
+        delivery = self._run_in_turn(self._client.send_batch, topic, partition, records, count)
+        return Delivery(self._outbox, delivery)
+
+    def flush(self) -> None:
+        """Send everything now and wait until it is written; raises the first failure that nobody was told of yet."""
+        self._run_in_turn(self._client.flush)
+
+    def transaction(self) -> Transaction:
+        """What is sent inside counts when it commits. The first one fences other instances with the same id."""
+        return Transaction(self._client.transaction(), self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close(flush=kind is None)
+
+    def close(self, *, flush: bool = True) -> None:
+        """Send what is in the buffer, unless told not to, and let go of the connection."""
+
+        async def close() -> None:
+            self._outbox.empty()
+            await self._client.close(flush=flush)
+
+        self._close(close)
+
+    def _abandon(self) -> None:
+        self.close(flush=False)

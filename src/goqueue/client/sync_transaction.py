@@ -1,0 +1,81 @@
+"""Transactions of a producer, with calls that block."""
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from goqueue.client import transaction as aio_transaction
+from goqueue.client.open_transaction import OpenTransaction
+from goqueue.client.worker import Job
+from goqueue.model.log import LogId
+
+if TYPE_CHECKING:
+    from goqueue.client.sync import Consumer
+    from goqueue.client.sync_producer import Producer
+
+__all__ = ["Pledges", "Transaction"]
+
+
+class Pledges:
+    """What every transaction can hold besides records."""
+
+    def __init__(self, transaction: OpenTransaction, sender: "Producer") -> None:
+        self._pledges = transaction
+        self._sender = sender
+
+    @property
+    def number(self) -> int:
+        """By which the broker, and its operators, know it."""
+        return self._pledges.number
+
+    def ack(self, *jobs: Job) -> None:
+        """Done, when the transaction commits."""
+        self._sender._run_in_turn(self._pledges.ack, *jobs)
+
+    def nack(self, *jobs: Job, reason: str = "", delay_ms: int | None = None) -> int:
+        """Not done, when the transaction commits: each is tried again then. How many go to the dead letters."""
+        return self._sender._run_in_turn(self._pledges.nack, *jobs, reason=reason, delay_ms=delay_ms)
+
+    def reject(self, *jobs: Job, reason: str = "") -> int:
+        """Never to be done: to the dead letters, when the transaction commits."""
+        return self._sender._run_in_turn(self._pledges.reject, *jobs, reason=reason)
+
+    def add_offsets(self, of: "str | Consumer", offsets: Mapping[LogId, int] | None = None) -> None:
+        """Where a group goes on when the transaction commits: for a consumer that is a member, or a group by its name.
+
+        Without offsets it is everything that the consumer has delivered so far.
+        """
+        self._sender._run_in_turn(self._pledges.add_offsets, of if isinstance(of, str) else of._client, offsets)
+
+
+class Transaction(Pledges):
+    """Use as a context manager: leaving it commits, an exception aborts.
+
+    with producer.transaction() as transaction:
+        producer.send("invoices", b"...")
+        transaction.ack(job)
+    """
+
+    def __init__(self, transaction: aio_transaction.Transaction, sender: "Producer") -> None:
+        super().__init__(transaction, sender)
+        self._transaction = transaction
+
+    def __enter__(self) -> Self:
+        self._sender._run_in_turn(self._transaction.__aenter__)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._sender._run_in_turn(self._transaction.__aexit__, kind, error, trace)
+
+    def commit(self) -> None:
+        """When it returns, all of it is durable and can be seen. When it raises, nothing of it ever will be.
+
+        Only when no broker answers for a minute is it not known which.
+        """
+        self._sender._run_in_turn(self._transaction.commit)
+
+    def abort(self) -> None:
+        """Nothing of it ever happened. If that cannot be said to the broker, it does so when the time is up."""
+        self._sender._run_in_turn(self._transaction.abort)

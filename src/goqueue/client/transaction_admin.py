@@ -1,0 +1,54 @@
+"""Look at transactions, and abort one that hangs: what operators need, for both kinds of admin."""
+
+from goqueue.client.blocking import Blocking
+from goqueue.client.link import Link
+from goqueue.model.transaction_views import TransactionPage, TransactionStats, TransactionView
+from goqueue.wire.native import transaction_views as heads
+from goqueue.wire.native.frames import Opcode
+
+__all__ = ["BlockingTransactionAdmin", "TransactionAdmin"]
+
+
+class TransactionAdmin:
+    """The part of `Admin` that is about transactions."""
+
+    _link: Link
+
+    async def list_transactions(self, *, after: int = 0, limit: int = 100, hanging: bool = False) -> TransactionPage:
+        """Live ones with numbers above `after`, the oldest first; with `hanging` those whose time is half over."""
+        request = heads.ListTransactions(after, limit, hanging)
+        return await self._link.ask(Opcode.LIST_TRANSACTIONS, request, TransactionPage)
+
+    async def describe_transaction(self, number: int) -> TransactionView:
+        """What belongs to a live one, or how and why one has ended."""
+        return await self._link.ask(Opcode.DESCRIBE_TRANSACTION, heads.DescribeTransaction(number), TransactionView)
+
+    async def abort_transaction(self, number: int) -> TransactionView:
+        """Whoever began it. Nothing of it takes effect, and readers no longer wait for it."""
+        return await self._link.ask(Opcode.ABORT_AS_OPERATOR, heads.AbortAsOperator(number), TransactionView)
+
+    async def transaction_stats(self) -> TransactionStats:
+        """How many there are and were, the oldest, and in which topics they hold back readers."""
+        return await self._link.ask(Opcode.TRANSACTION_STATS, heads.TransactionStatsQuestion(), TransactionStats)
+
+
+class BlockingTransactionAdmin(Blocking):
+    """The same, with calls that block."""
+
+    _client: TransactionAdmin
+
+    def list_transactions(self, *, after: int = 0, limit: int = 100, hanging: bool = False) -> TransactionPage:
+        """Live ones with numbers above `after`, the oldest first; with `hanging` those whose time is half over."""
+        return self._run(self._client.list_transactions, after=after, limit=limit, hanging=hanging)
+
+    def describe_transaction(self, number: int) -> TransactionView:
+        """What belongs to a live one, or how and why one has ended."""
+        return self._run(self._client.describe_transaction, number)
+
+    def abort_transaction(self, number: int) -> TransactionView:
+        """Whoever began it. Nothing of it takes effect, and readers no longer wait for it."""
+        return self._run(self._client.abort_transaction, number)
+
+    def transaction_stats(self) -> TransactionStats:
+        """How many there are and were, the oldest, and in which topics they hold back readers."""
+        return self._run(self._client.transaction_stats)

@@ -1,0 +1,34 @@
+"""Sets of offsets as they are kept: 64-bit Roaring bitmaps, small whether the offsets lie side by side or far apart."""
+
+from collections.abc import Collection
+
+from pyroaring import BitMap64
+
+__all__ = ["Offsets", "Packed", "pack", "unpack"]
+
+Packed = bytes
+"""In the portable 64-bit Roaring format; nothing at all for the empty set."""
+
+
+Offsets = Collection[int] | BitMap64
+
+
+def pack(offsets: Offsets) -> Packed:
+    if not offsets:
+        return b""
+    bitmap = offsets if isinstance(offsets, BitMap64) else _bitmap(sorted(offsets))
+    bitmap.run_optimize()
+    return bitmap.serialize()
+
+
+def _bitmap(ascending: list[int]) -> BitMap64:
+    if ascending[-1] - ascending[0] + 1 != len(ascending):
+        return BitMap64(ascending)
+    # Most often they lie side by side, and then a range is much quicker.
+    bitmap = BitMap64()
+    bitmap.add_range(ascending[0], ascending[-1] + 1)
+    return bitmap
+
+
+def unpack(packed: Packed) -> BitMap64:
+    return BitMap64.deserialize(packed) if packed else BitMap64()

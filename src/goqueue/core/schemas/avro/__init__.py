@@ -1,0 +1,1 @@
+"""Avro: reading schemas, writing them in one form, and comparing them by the rules of schema resolution."""

@@ -1,0 +1,68 @@
+"""What can happen in the schema registry."""
+
+import msgspec
+
+from goqueue.core.schemas.policies import ConfigRemoved, ConfigSet, ModeRemoved, ModeSet
+from goqueue.core.schemas.schema import Schema
+
+__all__ = [
+    "ConfigRemoved",
+    "ConfigSet",
+    "ModeRemoved",
+    "ModeSet",
+    "Registered",
+    "RegistryEvent",
+    "SubjectDeleted",
+    "SubjectPurged",
+    "VersionDeleted",
+    "VersionPurged",
+]
+
+
+class Registered(msgspec.Struct, frozen=True, tag="schema_registered"):
+    """`replaces` are deleted versions of the same schema, which are gone for good with this one."""
+
+    subject: str
+    version: int
+    id: int
+    schema: Schema
+    replaces: tuple[int, ...] = ()
+
+
+class VersionDeleted(msgspec.Struct, frozen=True, tag="schema_version_deleted"):
+    """Not for good: the version is hidden, and its id can still be asked for."""
+
+    subject: str
+    version: int
+
+
+class VersionPurged(msgspec.Struct, frozen=True, tag="schema_version_purged"):
+    """For good."""
+
+    subject: str
+    version: int
+
+
+class SubjectDeleted(msgspec.Struct, frozen=True, tag="schema_subject_deleted"):
+    """`versions` are those that were not deleted before."""
+
+    subject: str
+    versions: tuple[int, ...]
+
+
+class SubjectPurged(msgspec.Struct, frozen=True, tag="schema_subject_purged"):
+    subject: str
+    versions: tuple[int, ...]
+
+
+RegistryEvent = (
+    Registered
+    | VersionDeleted
+    | VersionPurged
+    | SubjectDeleted
+    | SubjectPurged
+    | ConfigSet
+    | ConfigRemoved
+    | ModeSet
+    | ModeRemoved
+)

@@ -1,0 +1,1 @@
+"""JSON Schema: what a schema says, whether a value fits it, and whether it takes every value of another schema."""

@@ -1,0 +1,178 @@
+"""JSON Schema as a format of the registry: from text to a checked schema, and whether values fit it."""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+import jsonschema_rs
+import msgspec
+
+from goqueue.core.schemas.formats import Incompatibility
+from goqueue.core.schemas.json_schema.compatibility import compare_shapes
+from goqueue.core.schemas.json_schema.documents import Documents
+from goqueue.core.schemas.json_schema.drafts import Draft
+from goqueue.core.schemas.json_schema.patterns import PATTERN_OPTIONS
+from goqueue.core.schemas.json_schema.shape import Shape, shape_of
+from goqueue.errors import InvalidSchema, SchemaTooLarge
+
+__all__ = ["JsonSchema", "JsonSchemaFormat", "Violation"]
+
+LARGEST_SCHEMA = 1 << 20
+LARGEST_ALL = 8 << 20
+DEEPEST_SCHEMA = 128
+MOST_VIOLATIONS = 10
+
+_DRAFTS: dict[str, tuple[Draft, type[Any]]] = {
+    "json-schema.org/draft-04/schema": (Draft(4), jsonschema_rs.Draft4Validator),
+    "json-schema.org/draft-06/schema": (Draft(6), jsonschema_rs.Draft6Validator),
+    "json-schema.org/draft-07/schema": (Draft(7), jsonschema_rs.Draft7Validator),
+    "json-schema.org/draft/2019-09/schema": (Draft(2019), jsonschema_rs.Draft201909Validator),
+    "json-schema.org/draft/2020-12/schema": (Draft(2020), jsonschema_rs.Draft202012Validator),
+}
+_DEFAULT_DRAFT = "json-schema.org/draft-07/schema"
+"""What registries take a schema for that does not name its draft."""
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """One reason why a value does not fit; `path` is a JSON pointer into the value."""
+
+    path: str
+    message: str
+
+
+class JsonSchema(msgspec.Struct, frozen=True, eq=False):
+    """A schema that has been checked and compiled; values are checked against it as often as one likes."""
+
+    document: Any
+    references: Mapping[str, Any]
+    draft: Draft
+    shape: Shape
+    validator: Any
+
+    def violations(self, value: bytes) -> list[Violation]:
+        """Why the bytes are not JSON that fits; nothing when they are. Formats are taken as annotations."""
+        try:
+            decoded = msgspec.json.decode(value)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as reason:
+            return [Violation("", f"the bytes are not JSON: {reason}")]
+        found = []
+        try:
+            for error in self.validator.iter_errors(decoded):
+                found.append(Violation(_pointer(error.instance_path), error.message))
+                if len(found) == MOST_VIOLATIONS:
+                    break
+        except ValueError as reason:
+            return [Violation("", f"the value cannot be checked: {reason}")]
+        return found
+
+
+class JsonSchemaFormat:
+    """Under a millisecond for most schemas, but up to seconds for the largest: the engine calls it from a thread."""
+
+    name = "JSON"
+
+    def parse(self, text: str, references: Mapping[str, str]) -> JsonSchema:
+        if len(text) + sum(map(len, references.values())) > LARGEST_ALL:
+            raise SchemaTooLarge(f"a schema and all it refers to may have {LARGEST_ALL} characters together")
+        document = _decoded(text, "the schema")
+        others = {name: _decoded(each, name) for name, each in references.items()}
+        draft, kind = _draft_of(document, _DRAFTS[_DEFAULT_DRAFT])
+        known = {name: (each, _draft_of(each, (draft, kind))[0]) for name, each in others.items()}
+        _check_against_metaschema(document, draft, "the schema")
+        for name, (each, its_draft) in known.items():
+            _check_against_metaschema(each, its_draft, name)
+        documents = Documents(document, draft, known)
+        validator = _compiled(kind, document, documents)
+        return JsonSchema(document, others, draft, shape_of(document, documents), validator)
+
+    def canonical(self, parsed: JsonSchema) -> str:
+        """Without spaces, names in order; the order of a list is left as it is."""
+        return msgspec.json.encode(parsed.document, order="sorted").decode()
+
+    def incompatibilities(self, reader: JsonSchema, writer: JsonSchema) -> list[Incompatibility]:
+        if _whole_text(reader) == _whole_text(writer):
+            return []
+        return compare_shapes(reader.shape, writer.shape)
+
+    def reuses(self, newer: JsonSchema, older: JsonSchema) -> list[Incompatibility]:
+        return []
+
+
+def _whole_text(schema: JsonSchema) -> bytes:
+    return msgspec.json.encode((schema.draft, schema.document, schema.references), order="sorted")
+
+
+def _decoded(text: str, what: str) -> Any:
+    if len(text) > LARGEST_SCHEMA:
+        raise SchemaTooLarge(f"{what} has {len(text)} characters; a schema may have {LARGEST_SCHEMA}")
+    try:
+        document = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError) as reason:
+        raise InvalidSchema(f"{what} is not JSON: {reason}") from None
+    if not isinstance(document, dict | bool):
+        raise InvalidSchema(f"{what} is neither an object nor true or false")
+    _check_depth(document, what)
+    return document
+
+
+def _check_depth(document: Any, what: str) -> None:
+    level = [document]
+    for _ in range(DEEPEST_SCHEMA):
+        level = [part for each in level for part in _parts(each)]
+        if not level:
+            return
+    raise SchemaTooLarge(f"{what} is nested more than {DEEPEST_SCHEMA} deep")
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _draft_of(document: Any, default: tuple[Draft, type[Any]]) -> tuple[Draft, type[Any]]:
+    name = document.get("$schema") if isinstance(document, dict) else None
+    if name is None:
+        return default
+    key = name.rstrip("#").split("://", 1)[-1] if isinstance(name, str) else ""
+    if key not in _DRAFTS:
+        raise InvalidSchema(f"$schema is {name!r}", hint="drafts 4, 6, 7, 2019-09 and 2020-12 are known")
+    return _DRAFTS[key]
+
+
+def _check_against_metaschema(document: Any, draft: Draft, what: str) -> None:
+    found = [
+        f"at #{_pointer(error.instance_path)}: {error.message}" for error in _metaschema(draft).iter_errors(document)
+    ]
+    if found:
+        more = f"; and {len(found) - MOST_VIOLATIONS} more" if len(found) > MOST_VIOLATIONS else ""
+        raise InvalidSchema(f"{what} is not valid {'; '.join(found[:MOST_VIOLATIONS])}{more}")
+
+
+@cache
+def _metaschema(draft: Draft) -> Any:
+    """The library has the metaschemas. Its own check of a schema would ask the network for one that it has not."""
+    name, kind = next((name, kind) for name, (each, kind) in _DRAFTS.items() if each == draft)
+    scheme = "http" if draft.number <= 7 else "https"
+    return kind({"$ref": f"{scheme}://{name}"}, retriever=_refused, validate_formats=False)
+
+
+def _refused(uri: str) -> Any:
+    raise KeyError(f"{uri} is not registered")
+
+
+def _compiled(kind: type[Any], document: Any, documents: Documents) -> Any:
+    def registered(uri: str) -> Any:
+        found = documents.lookup(uri.removeprefix("json-schema:///"))
+        return _refused(uri) if found is None else found
+
+    try:
+        return kind(document, retriever=registered, validate_formats=False, pattern_options=PATTERN_OPTIONS)
+    except jsonschema_rs.ValidationError as error:
+        raise InvalidSchema(f"at #{_pointer(error.instance_path)}: {error.message}") from None
+    except (jsonschema_rs.ReferencingError, ValueError) as reason:
+        raise InvalidSchema(f"the schema cannot be used: {reason}") from None
+
+
+def _pointer(path: list[str | int]) -> str:
+    return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)

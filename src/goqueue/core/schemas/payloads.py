@@ -1,0 +1,116 @@
+"""Whether the values of records fit a schema, whatever its format.
+
+A value made by a serializer for registries is framed: a zero byte, the id of its schema in four bytes, and the payload,
+which for Protobuf begins with the path to its message. No JSON text begins with a zero byte.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from goqueue.core.schemas.avro.payload import AvroReader
+from goqueue.core.schemas.avro.types import AvroSchema
+from goqueue.core.schemas.json_schema.format import JsonSchema
+from goqueue.core.schemas.protobuf.framing import message_name
+from goqueue.core.schemas.protobuf.payload import MessageReader
+from goqueue.core.schemas.protobuf.schema import ProtobufSchema
+from goqueue.errors import InvalidRecord
+from goqueue.wire.framed_values import read_message_path
+
+__all__ = ["FRAME_BYTES", "Payloads", "Problem", "framed_id", "payloads_of"]
+
+FRAME_BYTES = 5
+MOST_CHARACTERS = 500
+"""Of a reason: some quote the value."""
+
+
+class Problem(NamedTuple):
+    """Why a payload does not fit; the path leads to its place as a JSON pointer does, empty for the whole."""
+
+    path: str
+    reason: str
+
+
+class Payloads(Protocol):
+    """What is made of one schema to check payloads with."""
+
+    def fit(self, payloads: Sequence[bytes]) -> bool:
+        """Whether all of them do; quicker than to ask for the problem of each."""
+
+    def problem(self, payload: bytes) -> Problem | None: ...
+
+
+def framed_id(value: bytes) -> int | None:
+    """The id of its schema; None when the value is not framed."""
+    if len(value) < FRAME_BYTES or value[0]:
+        return None
+    return int.from_bytes(value[1:FRAME_BYTES], "big")
+
+
+def payloads_of(parsed: Any) -> Payloads:
+    """`parsed` is what a format made of the text of a schema."""
+    match parsed:
+        case AvroSchema():
+            return _AvroPayloads(parsed)
+        case ProtobufSchema():
+            return _ProtobufPayloads(parsed)
+        case JsonSchema():
+            return _JsonPayloads(parsed)
+    raise AssertionError(f"no payloads of {type(parsed)}")
+
+
+class _AvroPayloads:
+    def __init__(self, schema: AvroSchema) -> None:
+        self._reader = AvroReader(schema)
+        # Serializers write these as they are, without the length that comes before bytes anywhere else.
+        self._is_plain_bytes = schema.root.kind == "bytes"
+
+    def fit(self, payloads: Sequence[bytes]) -> bool:
+        problem = self._reader.problem
+        return self._is_plain_bytes or all(problem(payload) is None for payload in payloads)
+
+    def problem(self, payload: bytes) -> Problem | None:
+        if self._is_plain_bytes:
+            return None
+        found = self._reader.problem(payload)
+        return None if found is None else Problem(*found)
+
+
+class _ProtobufPayloads:
+    def __init__(self, schema: ProtobufSchema) -> None:
+        self._schema = schema
+        self._reader = MessageReader(schema)
+        self._first = message_name(schema, (0,)) if schema.file.message_type else None
+
+    def fit(self, payloads: Sequence[bytes]) -> bool:
+        return all(self.problem(payload) is None for payload in payloads)
+
+    def problem(self, payload: bytes) -> Problem | None:
+        try:
+            if payload[:1] == b"\0" and self._first is not None:
+                name, start = self._first, 1
+            else:
+                indexes, start = read_message_path(payload, 0)
+                name = message_name(self._schema, indexes)
+        except InvalidRecord as refusal:
+            return Problem("", refusal.message)
+        found = self._reader.problem(name, payload[start:])
+        return None if found is None else Problem("", found[:MOST_CHARACTERS])
+
+
+class _JsonPayloads:
+    def __init__(self, schema: JsonSchema) -> None:
+        self._schema = schema
+        self._decode = msgspec.json.Decoder().decode
+        self._is_valid = schema.validator.is_valid
+
+    def fit(self, payloads: Sequence[bytes]) -> bool:
+        try:
+            return all(map(self._is_valid, map(self._decode, payloads)))
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError):
+            return False
+
+    def problem(self, payload: bytes) -> Problem | None:
+        found = self._schema.violations(payload)
+        return Problem(found[0].path, found[0].message[:MOST_CHARACTERS]) if found else None

@@ -1,0 +1,35 @@
+"""Whether bytes are a message of a schema."""
+
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message import DecodeError, Message
+from google.protobuf.message_factory import GetMessageClass
+
+from goqueue.core.schemas.protobuf.schema import ProtobufSchema
+
+__all__ = ["MessageReader"]
+
+
+class MessageReader:
+    """Reads the messages of one schema; made once for each schema, because building the types takes a while."""
+
+    def __init__(self, schema: ProtobufSchema) -> None:
+        self._pool = DescriptorPool()
+        for file in (*schema.imports, schema.file):
+            self._pool.AddSerializedFile(file.SerializeToString())
+
+    def problem(self, name: str, data: bytes) -> str | None:
+        """Why the bytes are not a message of this full name; nothing when they are one.
+
+        Fields that the schema does not know are no problem: they are how Protobuf evolves.
+        """
+        try:
+            message = self.read(name, data)
+        except DecodeError as reason:
+            return f"the bytes are not a message {name}: {reason}"
+        missing = message.FindInitializationErrors()  # type: ignore[attr-defined]
+        return f"the message {name} lacks required fields: {', '.join(missing[:10])}" if missing else None
+
+    def read(self, name: str, data: bytes) -> Message:
+        message: Message = GetMessageClass(self._pool.FindMessageTypeByName(name))()
+        message.MergeFromString(data)
+        return message

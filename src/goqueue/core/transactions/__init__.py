@@ -1,0 +1,1 @@
+"""Writes, offsets and acknowledgements that take effect together or not at all."""

@@ -1,0 +1,133 @@
+"""What the coordinator knows: live transactions, who has which transactional id, and how it ended for the others."""
+
+from goqueue.core.transactions.deadlines import Deadlines
+from goqueue.core.transactions.decisions import Decisions
+from goqueue.core.transactions.endings import Endings
+from goqueue.core.transactions.enlisted import Identities
+from goqueue.core.transactions.events import (
+    Began,
+    CoordinatorEvent,
+    Decided,
+    Ended,
+    Enlisted,
+    Joined,
+    KeptCoordinator,
+    OffsetsAdded,
+    Pledged,
+    Prepared,
+)
+from goqueue.core.transactions.live import LiveTransaction, revived
+from goqueue.core.transactions.pledges import PledgedRecords
+from goqueue.core.transactions.transaction import Ending, State, Step
+
+__all__ = ["Ledger"]
+
+
+class Ledger:
+    """`apply` is the only writer."""
+
+    def __init__(self) -> None:
+        self.next_number = 1
+        self._clear()
+
+    def _clear(self) -> None:
+        self.live: dict[int, LiveTransaction] = {}
+        self.parts: dict[str, set[int]] = {}
+        """Live parts by the key under which they are decided."""
+        self.identities = Identities()
+        self.endings = Endings()
+        self.decisions = Decisions()
+        self.pledged = PledgedRecords()
+        self.deadlines = Deadlines()
+        self.prepared = 0
+
+    def ending(self, number: int) -> Ending | None:
+        """Of the transactions that ended last, and always of the last one of each transactional id."""
+        return self.endings.get(number) or self.identities.last_ending(number)
+
+    # Applying.
+
+    def apply(self, event: CoordinatorEvent) -> None:
+        match event:
+            case Enlisted():
+                self.identities.enlisted(event)
+            case Began() if event.number in self.live:
+                # Written with each of several things that were under way at the same time.
+                return
+            case Began():
+                self._begin(event)
+            case Decided():
+                self.decisions.apply(event)
+            case _ if event.number not in self.live:
+                # The disk was full when it began, and there was room again when it ended.
+                return
+            case Joined(number, topic, partition):
+                self.live[number].join(topic, partition)
+            case Pledged(number, pledge):
+                self.live[number].pledge(pledge)
+                self.pledged.add(pledge)
+            case OffsetsAdded(number, offsets):
+                for offset in offsets:
+                    self.live[number].add_offset(offset)
+            case Prepared(number):
+                self.live[number].go(Step.PREPARE)
+                self.prepared += 1
+            case Ended():
+                self._end(event)
+
+    def _begin(self, event: Began) -> None:
+        self.next_number = max(self.next_number, event.number + 1)
+        self._keep(LiveTransaction(event))
+        if event.transactional_id:
+            self.identities.began(event)
+
+    def _keep(self, live: LiveTransaction) -> None:
+        began = live.began
+        self.live[began.number] = live
+        self.deadlines.add(began.number, began.deadline)
+        if began.key:
+            self.parts.setdefault(began.key, set()).add(began.number)
+
+    def _end(self, event: Ended) -> None:
+        live = self.live.pop(event.number)
+        began = live.began
+        self.prepared -= live.state is State.PREPARED
+        live.go(Step.ABORT if not event.committed else Step.CHOOSE if live.is_part else Step.COMMIT)
+        for pledge in live.pledges:
+            self.pledged.remove(pledge)
+        ending = Ending(event.number, began.producer_id, began.epoch, event.committed, event.why, event.at)
+        self.endings.apply(ending)
+        if began.transactional_id:
+            self.identities.ended(began.transactional_id, ending)
+        if began.key:
+            self.parts[began.key].remove(event.number)
+            if not self.parts[began.key]:
+                del self.parts[began.key]
+        self.deadlines.sweep(self.live, len(self.live))
+
+    # Surviving a restart.
+
+    def snapshot(self) -> KeptCoordinator:
+        endings = self.endings
+        return KeptCoordinator(
+            next_number=self.next_number,
+            identities=self.identities.snapshot(),
+            live=tuple(live.value() for live in self.live.values()),
+            ended=endings.snapshot(),
+            decisions=self.decisions.snapshot(),
+            committed=endings.committed,
+            aborted=endings.aborted,
+            timed_out=endings.timed_out,
+        )
+
+    def restore(self, kept: KeptCoordinator) -> None:
+        self._clear()
+        self.next_number = kept.next_number
+        self.identities.restore(kept.identities)
+        self.endings.restore(kept.ended, committed=kept.committed, aborted=kept.aborted, timed_out=kept.timed_out)
+        self.decisions.restore(kept.decisions)
+        for one in kept.live:
+            self._keep(revived(one))
+            self.prepared += one.state is State.PREPARED
+            for pledge in one.pledges:
+                self.pledged.add(pledge)

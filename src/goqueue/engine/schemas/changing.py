@@ -1,0 +1,121 @@
+"""Changes of the schema registry: one at a time, decided, written, and answered once they are durable."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from goqueue.core.schemas.events import Registered, RegistryEvent
+from goqueue.core.schemas.policies import Config, Mode
+from goqueue.core.schemas.registering import Known
+from goqueue.core.schemas.registry import Registry
+from goqueue.core.schemas.schema import Schema
+from goqueue.engine.broker import SCHEMAS, Broker
+from goqueue.engine.schemas.deciding import decide, in_turn
+from goqueue.engine.schemas.parsing import readable
+
+__all__ = [
+    "delete_subject",
+    "delete_version",
+    "register_schema",
+    "remove_config",
+    "remove_mode",
+    "set_config",
+    "set_mode",
+]
+
+Event = TypeVar("Event", bound=RegistryEvent)
+
+
+async def register_schema(
+    broker: Broker,
+    subject: str,
+    schema: Schema,
+    *,
+    normalize: bool = False,
+    schema_id: int | None = None,
+    version: int | None = None,
+) -> Registered | Known:
+    """The schema with its id and version, new or not; durable in both cases."""
+    schema = await readable(broker, schema)
+
+    async def write(decided: Registered | Known) -> None:
+        if isinstance(decided, Registered):
+            await _write(broker, [decided])
+
+    return await decide(
+        broker,
+        lambda registering: registering.unparsed(subject, schema, normalize=normalize),
+        lambda registering: registering.register(
+            subject, schema, normalize=normalize, schema_id=schema_id, version=version
+        ),
+        write,
+    )
+
+
+async def delete_subject(broker: Broker, subject: str, *, permanent: bool = False) -> tuple[int, ...]:
+    """The versions that went."""
+    (event,) = await _change(broker, lambda registry: [registry.delete_subject(subject, permanent=permanent)])
+    return event.versions
+
+
+async def delete_version(broker: Broker, subject: str, version: int, *, permanent: bool = False) -> int:
+    """Its number."""
+    (event,) = await _change(broker, lambda registry: [registry.delete_version(subject, version, permanent=permanent)])
+    return event.version
+
+
+async def set_config(broker: Broker, subject: str | None, config: Config) -> None:
+    """`subject` is None for the global configuration, here and below."""
+    await _change(broker, lambda registry: [registry.policies.set_config(subject, config)])
+
+
+async def remove_config(broker: Broker, subject: str | None) -> Config:
+    """What it was."""
+    before = Config()
+
+    def removing(registry: Registry) -> Sequence[RegistryEvent]:
+        nonlocal before
+        event = registry.policies.remove_config(subject)
+        before = registry.policies.config(subject)
+        return [event]
+
+    await _change(broker, removing)
+    return before
+
+
+async def set_mode(broker: Broker, subject: str | None, mode: Mode, *, force: bool = False) -> None:
+    await _change(broker, lambda registry: registry.set_mode(subject, mode, force=force))
+
+
+async def remove_mode(broker: Broker, subject: str | None) -> Mode:
+    """What it was."""
+    before = Mode.READWRITE
+
+    def removing(registry: Registry) -> Sequence[RegistryEvent]:
+        nonlocal before
+        event = registry.policies.remove_mode(subject)
+        before = registry.policies.mode(subject)
+        return [event]
+
+    await _change(broker, removing)
+    return before
+
+
+async def _change(broker: Broker, command: Callable[[Registry], Sequence[Event]]) -> Sequence[Event]:
+    async def change() -> Sequence[Event]:
+        events = command(broker.schemas)
+        await _write(broker, events)
+        return events
+
+    return await in_turn(broker, change)
+
+
+async def _write(broker: Broker, events: Sequence[RegistryEvent]) -> None:
+    """Events of one decision happen together or not at all; until they are durable, nobody is told of them."""
+
+    def apply() -> None:
+        for event in events:
+            broker.schemas.apply(event)
+
+    entry = tuple(broker.streams.event(SCHEMAS, event) for event in events)
+    async with broker.schemas_write:
+        await broker.commit.write(entry, sum(len(event.payload) for event in entry), written=apply)

@@ -1,0 +1,51 @@
+"""Questions to the schema registry, answered from what is durable."""
+
+from typing import Any
+
+from goqueue.core.schemas.registering import Known
+from goqueue.core.schemas.registry import Registry
+from goqueue.core.schemas.schema import Schema
+from goqueue.engine.broker import Broker
+from goqueue.engine.schemas.deciding import decide
+from goqueue.engine.schemas.parsing import readable
+
+__all__ = ["find_schema", "incompatibilities", "settled_registry"]
+
+
+async def settled_registry(broker: Broker) -> Registry:
+    """Once what is being written is durable: nobody is told of an id that a power cut could take back."""
+    while broker.schemas_write.locked():
+        async with broker.schemas_write:
+            pass
+    return broker.schemas
+
+
+async def find_schema(
+    broker: Broker, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False
+) -> Known:
+    schema = await readable(broker, schema)
+    return await decide(
+        broker,
+        lambda registering: registering.unparsed(subject, schema, normalize=normalize),
+        lambda registering: registering.find(subject, schema, normalize=normalize, deleted=deleted),
+        _nothing,
+    )
+
+
+async def incompatibilities(
+    broker: Broker, subject: str, schema: Schema, *, version: int | None = None, normalize: bool = False
+) -> list[str]:
+    """Why the schema could not be registered now; with a version, as if that were the only one before it."""
+    schema = await readable(broker, schema)
+    return await decide(
+        broker,
+        lambda registering: registering.unparsed(
+            subject, schema, version=version, normalize=normalize, also_known=True
+        ),
+        lambda registering: registering.incompatibilities(subject, schema, version=version, normalize=normalize),
+        _nothing,
+    )
+
+
+async def _nothing(_: Any) -> None:
+    """A question changes nothing."""

@@ -1,0 +1,61 @@
+"""Parsing schemas, in threads: a second for the largest, and tens of milliseconds for any of Protobuf."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from goqueue.core.schemas.formats import SchemaFormat
+from goqueue.core.schemas.parsing import ParseJob
+from goqueue.core.schemas.protobuf.format import as_source
+from goqueue.core.schemas.protobuf.schema import ProtobufSchema
+from goqueue.core.schemas.schema import Schema, check_schema
+from goqueue.engine.broker import Broker
+
+__all__ = ["Parsed", "parsed_schema", "readable", "run_jobs", "serialized_text"]
+
+Parsed = list[tuple[ParseJob, Any]]
+
+
+async def parsed_schema(broker: Broker, schema_id: int) -> tuple[SchemaFormat, Any]:
+    """To read and check data with. Most often it is at hand, and nothing is waited for."""
+    job = broker.schemas.unparsed_id(schema_id)
+    if job is None:
+        return broker.schemas.parsed(schema_id)
+    ((_, parsed),) = await run_jobs(broker, [job])
+    return job.format, parsed
+
+
+async def readable(broker: Broker, schema: Schema) -> Schema:
+    """Some clients send a Protobuf schema as its descriptor: it is kept as the text that a person would write.
+
+    Then it is the same schema, whichever way it is sent.
+    """
+    check_schema(schema)
+    if schema.type != "PROTOBUF" or ";" in schema.text:
+        return schema
+    loop = asyncio.get_running_loop()
+    text = await loop.run_in_executor(broker.parsers, as_source, schema.text, "the schema")
+    return Schema(schema.type, text, schema.references)
+
+
+async def serialized_text(broker: Broker, schema_id: int) -> str | None:
+    """A Protobuf schema as its descriptor, in base64; None for one of another format."""
+    if broker.schemas.view.schema(schema_id).type != "PROTOBUF":
+        return None
+    _, parsed = await parsed_schema(broker, schema_id)
+    assert isinstance(parsed, ProtobufSchema)
+    return parsed.serialized()
+
+
+async def run_jobs(broker: Broker, jobs: Sequence[ParseJob]) -> Parsed:
+    """The results are kept, for a while."""
+    loop = asyncio.get_running_loop()
+    results = await loop.run_in_executor(broker.parsers, _all, jobs)
+    done = list(zip(jobs, results, strict=True))
+    for job, parsed in done:
+        broker.schemas.keep(job, parsed)
+    return done
+
+
+def _all(jobs: Sequence[ParseJob]) -> list[Any]:
+    return [job.run() for job in jobs]

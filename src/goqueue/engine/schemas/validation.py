@@ -1,0 +1,213 @@
+"""Values are checked against the schemas of their topic before they are published.
+
+Checking runs on the event loop, since the libraries that do it hold the interpreter wherever they run. A batch that
+takes longer than a moment is checked in slices, between which others have their turn.
+"""
+
+import asyncio
+import types
+from collections.abc import Generator, Sequence
+
+from goqueue.codec.compression import decompress
+from goqueue.core.schemas.payloads import FRAME_BYTES, Payloads, Problem, framed_id, payloads_of
+from goqueue.engine.broker import Broker
+from goqueue.engine.schemas.parsing import parsed_schema
+from goqueue.engine.schemas.rules import Rules
+from goqueue.engine.schemas.values import BYTES_PER_VALUE, SLICE_BYTES, EncodedValues, Value, Values, value_of
+from goqueue.errors import CorruptBatch, GoQueueError, SchemaViolation
+from goqueue.model.record import Record
+from goqueue.model.topic import Topic
+
+__all__ = ["BatchCheck", "check_record", "first_violation", "record_violations"]
+
+Waiting = dict[int, tuple[list[int], list[bytes]]]
+"""Numbers of records and their payloads, by the ids of the schemas."""
+
+
+async def check_record(broker: Broker, topic: Topic, record: Record) -> None:
+    """Raise SchemaViolation when the record may not be published."""
+    rules = broker.value_rules.of(topic)
+    if rules is None:
+        return
+    check = BatchCheck(broker, rules, [value_of(record)])
+    await check.finish()
+    for refusal in check.violations.values():
+        raise refusal
+    # Those who check one after the other leave time for others in between.
+    await _others_turn()
+
+
+async def record_violations(broker: Broker, topic: Topic, records: Sequence[Record]) -> dict[int, SchemaViolation]:
+    """Why which of them may not be published, by their numbers."""
+    rules = broker.value_rules.of(topic)
+    if rules is None:
+        return {}
+    check = BatchCheck(broker, rules, [value_of(record) for record in records], all_of_them=True)
+    await check.finish()
+    return check.violations
+
+
+def first_violation(broker: Broker, rules: Rules, records: bytes | bytearray) -> "SchemaViolation | BatchCheck | None":
+    """Of encoded records. A check that is not done yet is handed back, to be finished."""
+    check = BatchCheck(broker, rules, EncodedValues(records))
+    return check.first() if check.advance() else check
+
+
+class BatchCheck:
+    """The values of a batch, those before `at` checked."""
+
+    def __init__(self, broker: Broker, rules: Rules, values: Values, *, all_of_them: bool = False) -> None:
+        self.violations: dict[int, SchemaViolation] = {}
+        self._broker = broker
+        self._rules = rules
+        self._values = values
+        self._all = all_of_them
+        self._at = 0
+        self._missing: int | None = None
+        self._parsed: dict[int, Payloads] = {}
+        """What had to be waited for."""
+
+    def first(self) -> SchemaViolation | None:
+        """That of the first record that has one, with its number."""
+        if not self.violations:
+            return None
+        number = min(self.violations)
+        refusal = self.violations[number]
+        return SchemaViolation(f"record {number}: {refusal.message}", hint=refusal.hint)
+
+    def advance(self) -> bool:
+        """Check a slice; whether that was the last. When a schema has to be parsed first, nothing is checked."""
+        run = self._plain_run()
+        if run:
+            self._at += run
+            return self._at == len(self._values)
+        waiting: Waiting = {}
+        left, at, values, total = SLICE_BYTES, self._at, self._values, len(self._values)
+        while at < total and left > 0:
+            given = values[at]
+            if given is not None:
+                size = self._sort(at, given, waiting)
+                if self._missing is not None:
+                    return False
+                left -= BYTES_PER_VALUE + size
+            at += 1
+        for schema_id, (numbers, payloads) in waiting.items():
+            self._check(schema_id, numbers, payloads)
+        self._at = at
+        return at == total or (bool(self.violations) and not self._all)
+
+    async def finish(self) -> None:
+        """All the other slices, with a pause after each."""
+        while not self.advance():
+            if self._missing is None:
+                await _others_turn()
+            else:
+                missing, self._missing = self._missing, None
+                self._parsed[missing] = await _made_payloads(self._broker, missing)
+
+    def _plain_run(self) -> int:
+        """How many of the next values fit the schema for those that name none: most often, all of a slice do."""
+        plain = self._rules.plain
+        schema = None if plain is None else self._payloads(plain)
+        if schema is None or not isinstance(self._values, EncodedValues):
+            return 0
+        # One that names a schema is no JSON, so it does not fit here.
+        run = self._values.run(self._at)
+        return len(run) if schema.fit(run) else 0
+
+    def _sort(self, number: int, given: Value, waiting: Waiting) -> int:
+        """Put the payload to the others of its schema; returns the size of the value."""
+        value, is_compressed = given
+        if is_compressed:
+            try:
+                value = decompress(value)
+            except CorruptBatch as reason:
+                self._refuse(number, reason.message)
+                return 0
+        schema_id = framed_id(value)
+        if schema_id is None:
+            if self._rules.plain is None:
+                self._refuse(number, _why_not_plain(self._rules))
+                return 0
+            schema_id = self._rules.plain
+        elif schema_id in self._rules.ids:
+            value = value[FRAME_BYTES:]
+        else:
+            self._refuse(number, f"schema {schema_id} is none of the subject {self._rules.subject}")
+            return 0
+        some = waiting.get(schema_id)
+        if some is None:
+            if self._payloads(schema_id) is None:
+                self._missing = schema_id
+                return 0
+            some = waiting[schema_id] = ([], [])
+        some[0].append(number)
+        some[1].append(value)
+        return len(value)
+
+    def _check(self, schema_id: int, numbers: Sequence[int], payloads: Sequence[bytes]) -> None:
+        schema = self._payloads(schema_id)
+        assert schema is not None
+        if schema.fit(payloads):
+            return
+        for number, payload in zip(numbers, payloads, strict=True):
+            problem = schema.problem(payload)
+            if problem is not None:
+                self._refuse(number, _told(problem), f"schema {schema_id} of the subject {self._rules.subject}")
+                if not self._all:
+                    return
+
+    def _refuse(self, number: int, reason: str, schema: str | None = None) -> None:
+        self.violations[number] = SchemaViolation(f"{reason} ({schema})" if schema else reason)
+
+    def _payloads(self, schema_id: int) -> Payloads | None:
+        return self._broker.value_rules.payloads(schema_id) or self._parsed.get(schema_id)
+
+
+async def _made_payloads(broker: Broker, schema_id: int) -> Payloads:
+    """Made once, however many wait for it."""
+    making = broker.value_rules.making
+    if schema_id not in making:
+        task = making[schema_id] = asyncio.ensure_future(_make_payloads(broker, schema_id))
+        task.add_done_callback(lambda _: making.pop(schema_id))
+    return await asyncio.shield(making[schema_id])
+
+
+async def _make_payloads(broker: Broker, schema_id: int) -> Payloads:
+    purges = broker.schemas.purges
+    try:
+        _, parsed = await parsed_schema(broker, schema_id)
+        payloads = await asyncio.get_running_loop().run_in_executor(broker.parsers, payloads_of, parsed)
+    except GoQueueError as reason:
+        # Perhaps it went for good since; or nothing can parse it just now.
+        return _Unusable(f"the schema cannot be used: {reason.message}")
+    broker.value_rules.keep(schema_id, payloads, purges=purges)
+    return payloads
+
+
+class _Unusable:
+    """Stands for a schema that nothing can be checked with."""
+
+    def __init__(self, reason: str) -> None:
+        self._problem = Problem("", reason)
+
+    def fit(self, payloads: Sequence[bytes]) -> bool:
+        return not payloads
+
+    def problem(self, _: bytes) -> Problem | None:
+        return self._problem
+
+
+@types.coroutine
+def _others_turn() -> Generator[None]:
+    yield
+
+
+def _told(problem: Problem) -> str:
+    return f"at {problem.path}: {problem.reason}" if problem.path else problem.reason
+
+
+def _why_not_plain(rules: Rules) -> str:
+    if not rules.ids:
+        return f"the subject {rules.subject} has no schema, and the topic takes only what fits one"
+    return f"the value names no schema, as those of {rules.type} do in front"

@@ -1,0 +1,58 @@
+"""The values of records, as they are checked: one after the other, or a run of them at once."""
+
+from bisect import bisect_left
+from itertools import pairwise
+from typing import Protocol
+
+from goqueue import codec
+from goqueue.model.record import Flag, Record
+
+__all__ = ["BYTES_PER_VALUE", "SLICE_BYTES", "EncodedValues", "Value", "Values", "value_of"]
+
+TOMBSTONE, COMPRESSED = int(Flag.TOMBSTONE), int(Flag.COMPRESSED)
+AS_THEY_ARE = bytes(flags for flags in range(256) if not flags & (TOMBSTONE | COMPRESSED))
+SLICE_BYTES = 96 * 1024
+"""About two milliseconds' worth."""
+BYTES_PER_VALUE = 64
+"""What even the smallest value costs, in bytes of a larger one."""
+
+Value = tuple[bytes, bool]
+"""As it lies in the record, and whether it is compressed."""
+
+
+class Values(Protocol):
+    """Of the records of a batch; that of a tombstone is None."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, number: int, /) -> Value | None: ...
+
+
+class EncodedValues:
+    """Those of encoded records, each copied when it is its turn."""
+
+    def __init__(self, records: bytes | bytearray) -> None:
+        columns = codec.columns(records, codec.Column.FLAGS | codec.Column.VALUE)
+        self._flags = columns.flags
+        self._ends = memoryview(columns.value_offsets).cast("i")
+        self._data = columns.value_data
+
+    def __len__(self) -> int:
+        return len(self._flags)
+
+    def run(self, at: int) -> list[bytes]:
+        """Those of a slice from `at` on; none when some are tombstones or compressed."""
+        end = bisect_left(self._ends, self._ends[at] + SLICE_BYTES, at + 1, len(self._flags))
+        end = min(end, at + SLICE_BYTES // BYTES_PER_VALUE)
+        if self._flags[at:end].translate(None, delete=AS_THEY_ARE):
+            return []
+        return [self._data[start:stop] for start, stop in pairwise(self._ends[at : end + 1])]
+
+    def __getitem__(self, number: int) -> Value | None:
+        flags = self._flags[number]
+        if flags & TOMBSTONE:
+            return None
+        return self._data[self._ends[number] : self._ends[number + 1]], bool(flags & COMPRESSED)
+
+
+def value_of(record: Record) -> Value | None:
+    return None if record.value is None else (record.value, bool(record.flags & Flag.COMPRESSED))

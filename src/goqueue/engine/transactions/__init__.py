@@ -1,0 +1,1 @@
+"""Transactions at work: records, offsets and acknowledgements that count together or not at all."""

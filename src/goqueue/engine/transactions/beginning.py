@@ -1,0 +1,166 @@
+"""Who may have transactions, and how they begin and grow: every call is checked against the newest epoch."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from goqueue.core.groups.decisions.committing import OffsetAndMetadata
+from goqueue.core.transactions.events import Began, Enlisted, OffsetsAdded, Prepared
+from goqueue.core.transactions.transaction import GroupOffset
+from goqueue.engine.broker import PRODUCER_IDS, Broker
+from goqueue.engine.groups import check_offsets, group_name, remember_group
+from goqueue.engine.partition import ProducerBatch
+from goqueue.engine.ports import Entry, Operation
+from goqueue.engine.transactions.ending import abort_now
+from goqueue.engine.transactions.under_way import COORDINATOR
+from goqueue.errors import GoQueueError, InvalidRequest, TransactionEnded
+from goqueue.model.log import LogId
+
+__all__ = [
+    "InTransaction",
+    "add_offsets",
+    "begin",
+    "begin_part",
+    "check",
+    "check_alive",
+    "check_publish",
+    "enlist",
+    "join_operations",
+    "prepare",
+]
+
+
+class InTransaction(NamedTuple):
+    """A transaction, and who says so."""
+
+    number: int
+    producer_id: int
+    epoch: int
+
+
+async def enlist(broker: Broker, transactional_id: str, timeout_ms: int) -> Enlisted:
+    """The one who comes back under an id takes over: whoever had it before can do nothing from here on."""
+    coordinator, ids = broker.transactions, broker.producer_ids
+    known = coordinator.lookup(transactional_id)
+    given = ids.next() if known is None else ids.renew(known.producer_id, known.epoch)
+    now = broker.clock.now_ns()
+    enlisted = coordinator.enlist(transactional_id, given.producer_id, given.epoch, timeout_ms, now)
+    left_open = coordinator.open_of(given.producer_id)
+    entry = (broker.streams.event(PRODUCER_IDS, given), broker.streams.event(COORDINATOR, enlisted))
+    # Before it is written: two that ask at the same time must not get the same epoch.
+    ids.apply(given)
+    coordinator.apply(enlisted)
+    await broker.commit.write(entry)
+    if left_open is not None:
+        await abort_now(broker, left_open, "its producer began anew")
+    return enlisted
+
+
+def check_alive(broker: Broker, producer_id: int, epoch: int) -> None:
+    """Whether this is still the newest instance of a producer."""
+    broker.producer_ids.check(producer_id, epoch)
+
+
+async def begin(broker: Broker, producer_id: int, epoch: int) -> Began:
+    """Written down as soon as anything belongs to it."""
+    broker.producer_ids.check(producer_id, epoch)
+    began = broker.transactions.begin(producer_id, epoch, broker.clock.now_ns())
+    broker.transactions.apply(began)
+    broker.endings.began(began)
+    return began
+
+
+async def begin_part(broker: Broker, key: str, timeout_ms: int) -> Began:
+    """A part of a larger transaction, with a producer identity of its own; it is decided under the key."""
+    given = broker.producer_ids.next()
+    began = broker.transactions.begin_part(key, given.producer_id, timeout_ms, broker.clock.now_ns())
+    broker.producer_ids.apply(given)
+    await _note(broker, began, (broker.streams.event(PRODUCER_IDS, given),))
+    return began
+
+
+async def prepare(broker: Broker, ref: InTransaction) -> None:
+    """The part is complete: when this returns, all of it is durable, and only the decision is missing."""
+    check(broker, ref)
+    broker.endings.check_whole(ref.number)
+    event = broker.transactions.prepare(ref.number, broker.clock.now_ns())
+    if event is None:
+        await broker.commit.durable()
+    else:
+        await _note(broker, event, durable=True)
+
+
+async def add_offsets(
+    broker: Broker,
+    ref: InTransaction,
+    group: str,
+    offsets: Mapping[LogId, OffsetAndMetadata],
+    member_id: str | None = None,
+    generation: int | None = None,
+) -> None:
+    """Where the group goes on when the transaction commits. The member must still have the partitions then."""
+    check(broker, ref)
+    name = group_name(group)
+    if not offsets:
+        raise InvalidRequest("no offsets", hint="say for which partitions")
+    check_offsets(broker, offsets)
+    if member_id is None:
+        await remember_group(broker, name)
+    now = broker.clock.now_ns()
+    broker.groups.group_or_new(name).commit(offsets, member_id=member_id, generation=generation, now=now)
+    wanted = tuple(
+        GroupOffset(name, *log, one.offset, one.metadata, member_id or "", generation or 0)
+        for log, one in offsets.items()
+    )
+    await _note(broker, broker.transactions.add_offsets(ref.number, wanted))
+
+
+def check(broker: Broker, ref: InTransaction) -> None:
+    """Whether this is the newest instance of the producer, and its transaction open."""
+    broker.producer_ids.check(ref.producer_id, ref.epoch)
+    broker.transactions.check(*ref)
+    broker.endings.check(ref.number)
+    if broker.transactions.deadline_of(ref.number) <= broker.clock.now_ns():
+        raise TransactionEnded(f"transaction {ref.number} has run out of time, and is aborted")
+
+
+def check_publish(
+    broker: Broker, ref: InTransaction, producer: ProducerBatch | None, ids: Sequence[str | None] | None
+) -> None:
+    check(broker, ref)
+    if producer is not None and producer[:2] != ref[1:]:
+        raise InvalidRequest(
+            f"records of producer {producer.producer_id} in a transaction of producer {ref.producer_id}",
+            hint="publish as the producer that began the transaction",
+        )
+    if ids is not None and any(ids):
+        raise InvalidRequest(
+            "records with ids in a transaction",
+            hint="leave out the ids: an aborted record would stand for one that is sent again",
+        )
+
+
+def join_operations(broker: Broker, ref: InTransaction, log: LogId) -> tuple[Operation, ...]:
+    """What is to be written with the first records of a transaction in a partition: after it, markers belong there."""
+    before = broker.endings.unwritten(ref.number, broker.streams)
+    joined = broker.transactions.join(ref.number, *log)
+    if joined is None:
+        return tuple(before)
+    # Should the records be refused, there will be a marker too many, which harms nobody; and should others follow that
+    # are not, a restart finds them without this note.
+    broker.transactions.apply(joined)
+    return (*before, broker.streams.event(COORDINATOR, joined))
+
+
+async def _note(
+    broker: Broker, event: Began | OffsetsAdded | Prepared, also: Entry = (), *, durable: bool = False
+) -> None:
+    """Durable only where it has to be: what is open when the broker stops is aborted after a restart."""
+    broker.transactions.apply(event)
+    before = broker.endings.unwritten(event.number, broker.streams)
+    try:
+        await broker.commit.write((*before, broker.streams.event(COORDINATOR, event), *also), durable=durable)
+    except GoQueueError as refusal:
+        # It is known here and not on disk: asked again, it must not seem to be both.
+        broker.endings.break_off(event.number, refusal.message)
+        raise
+    broker.endings.noted(event.number)

@@ -1,0 +1,162 @@
+"""What the end of transactions means for groups: where they go on, and which records they are done with."""
+
+from collections.abc import Sequence
+
+import msgspec
+from pyroaring import BitMap64
+
+from goqueue.core.delivery.delivery import Returns
+from goqueue.core.delivery.events import DeliveryEvent
+from goqueue.core.groups.decisions.committing import OffsetAndMetadata
+from goqueue.core.groups.registry import GroupChange
+from goqueue.core.transactions.transaction import GroupOffset, Pledge, Transaction
+from goqueue.engine.broker import GROUPS, Broker
+from goqueue.engine.ports import Operation
+from goqueue.engine.queue.dead_letters import DeadLetters
+from goqueue.engine.queue.settle import retry_policy
+from goqueue.engine.queue.states import QueueState, delivery_stream
+from goqueue.errors import UnknownReceipt
+from goqueue.model.ids import InstantNs
+from goqueue.model.log import LogId
+
+__all__ = ["GroupMoves", "QueueChanges"]
+
+NEVER_EXHAUSTED = 1 << 31
+
+
+class QueueChanges:
+    """Events for the queues that pledges and offsets are about, decided while it has their turns."""
+
+    def __init__(self, broker: Broker, ends: Sequence[tuple[Transaction, bool]]) -> None:
+        self._broker = broker
+        self._ends = ends
+        self._held: list[QueueState] = []
+        self._events: list[tuple[QueueState, DeliveryEvent]] = []
+        self._dead: list[tuple[QueueState, Pledge]] = []
+
+    async def take_turns(self) -> None:
+        try:
+            # In one order, so that two ends never wait for each other.
+            for state in sorted(self._states(), key=lambda one: (one.group, one.log)):
+                await state.turn.acquire()
+                self._held.append(state)
+        except BaseException:
+            self.hand_on()
+            raise
+
+    def hand_on(self) -> None:
+        """Done as soon as the events are applied; may be said again."""
+        while self._held:
+            self._held.pop().turn.release()
+
+    def _states(self) -> set[QueueState]:
+        places = {(one.group, LogId(one.topic, one.partition)) for each, _ in self._ends for one in each.pledges}
+        places |= {
+            (one.group, LogId(one.topic, one.partition))
+            for each, committed in self._ends
+            if committed
+            for one in each.offsets
+        }
+        found = (self._broker.queues.get(*place) for place in places)
+        return {state for state in found if state is not None and state.delivery.is_open}
+
+    def decide(self) -> None:
+        """Refused when one of the records is not leased any more, or a group is gone."""
+        for each, committed in self._ends:
+            for pledge in each.pledges:
+                self._decide(pledge, committed=committed)
+            if committed:
+                for offset in each.offsets:
+                    self._go_to(offset)
+
+    def _decide(self, pledge: Pledge, *, committed: bool) -> None:
+        state = self._broker.queues.get(pledge.group, LogId(pledge.topic, pledge.partition))
+        if state is None or state not in self._held:
+            if committed:
+                raise UnknownReceipt(f"the group {pledge.group} takes nothing from {pledge.topic} any more")
+            return
+        offsets = BitMap64([one for first, count in pledge.offsets for one in range(first, first + count)])
+        event = self._kept(state, pledge, offsets) if committed else self._given_up(state, pledge, offsets)
+        if event is not None:
+            self._events.append((state, event))
+
+    def _kept(self, state: QueueState, pledge: Pledge, offsets: BitMap64) -> DeliveryEvent | None:
+        delivery = state.delivery
+        match pledge.action:
+            case "ack":
+                return delivery.settle({pledge.grant: offsets})
+            case "reject":
+                self._dead.append((state, pledge))
+                return delivery.settle({pledge.grant: offsets}, is_dead=True)
+            case "nack":
+                # Those that have failed too often were sorted out when it was said, and are dead letters already.
+                policy = retry_policy(self._broker, state)
+                patient = msgspec.structs.replace(policy, max_attempts=NEVER_EXHAUSTED)
+                returns = Returns(pledge.grant, list(offsets), pledge.reason)
+                now = self._broker.clock.now_ns()
+                return delivery.fail(returns, patient, pause_ms=pledge.pause_ms, now=now).event
+
+    @staticmethod
+    def _given_up(state: QueueState, pledge: Pledge, offsets: BitMap64) -> DeliveryEvent | None:
+        """Leased as before: for as long as was left of it, which may be nothing."""
+        grant = state.delivery.grant(pledge.grant)
+        left = offsets & grant.records if grant is not None else BitMap64()
+        return state.delivery.extend(pledge.grant, left, InstantNs(pledge.restore_deadline)) if left else None
+
+    def _go_to(self, given: GroupOffset) -> None:
+        state = self._broker.queues.get(given.group, LogId(given.topic, given.partition))
+        if state is None or state not in self._held:
+            return
+        delivery = state.delivery
+        event: DeliveryEvent | None
+        if given.offset >= delivery.floor:
+            event = delivery.forget_below(given.offset)
+        else:
+            event = delivery.reposition(given.offset)
+        if event is not None:
+            self._events.append((state, event))
+
+    def operations(self) -> list[Operation]:
+        streams = self._broker.streams
+        return [streams.event(delivery_stream(state.group, state.log), event) for state, event in self._events]
+
+    def apply(self) -> None:
+        for state, event in self._events:
+            state.delivery.apply(event)
+            state.tally.note(event)
+        for state, pledge in self._dead:
+            DeadLetters(self._broker, state).count(pledge.count, pledge.reason, pledge.cause)
+        self.hand_on()
+
+    def tell(self) -> None:
+        """Those who wait for a record, or for room, may go on."""
+        for group in {state.group for state, _ in self._events}:
+            self._broker.queues.changed(group)
+
+
+class GroupMoves:
+    """Offsets that groups commit. Refused when a member that said so has lost the partition since."""
+
+    def __init__(self, broker: Broker, committed: Sequence[Transaction]) -> None:
+        self._broker = broker
+        self._changes: list[GroupChange] = []
+        by_member: dict[tuple[str, str, int], dict[LogId, OffsetAndMetadata]] = {}
+        for each in committed:
+            for one in each.offsets:
+                offsets = by_member.setdefault((one.group, one.member_id, one.generation), {})
+                offsets[LogId(one.topic, one.partition)] = OffsetAndMetadata(one.offset, one.metadata)
+        now = broker.clock.now_ns()
+        for (name, member, generation), offsets in by_member.items():
+            group = broker.groups.group_or_new(name)
+            said_by = (member, generation) if member else (None, None)
+            events = group.commit(offsets, member_id=said_by[0], generation=said_by[1], now=now)
+            if events:
+                self._changes.append(GroupChange(name, tuple(events)))
+
+    def operations(self) -> list[Operation]:
+        return [self._broker.streams.event(GROUPS, change) for change in self._changes]
+
+    def apply(self) -> None:
+        for change in self._changes:
+            self._broker.groups.apply(change)
+            self._broker.group_news.happened(change.group, list(change.events))

@@ -1,0 +1,145 @@
+"""Acknowledge, reject or give back records of the queue as part of a transaction: it takes effect when that commits.
+
+Until then the records stay leased, for as long as the transaction may take. A record that goes to the dead letters is
+written there at once, as a record of the transaction that nobody sees before it commits.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from pyroaring import BitMap64
+
+from goqueue.core.delivery.delivery import Returns
+from goqueue.core.delivery.events import Extended
+from goqueue.core.transactions.transaction import Pledge
+from goqueue.engine.broker import Broker
+from goqueue.engine.group_commit import Done
+from goqueue.engine.ports import Operation
+from goqueue.engine.queue.dead_letters import FAILED, REJECTED, DeadLetters
+from goqueue.engine.queue.settle import Lease, leased_records, retry_policy
+from goqueue.engine.queue.states import EVENT_BYTES, QueueState
+from goqueue.engine.transactions.beginning import InTransaction, check, join_operations
+from goqueue.engine.transactions.under_way import COORDINATOR
+from goqueue.errors import GoQueueError, InvalidRequest
+from goqueue.model.ids import InstantNs
+from goqueue.model.runs import runs_of
+from goqueue.model.topic import LONGEST_VISIBILITY_MS
+
+__all__ = ["Action", "pledge"]
+
+Action = Literal["ack", "nack", "reject"]
+GRACE_NS = 5_000_000_000
+"""Beyond the deadline of the transaction, so that a commit in the last moment still finds its records leased."""
+
+
+async def pledge(
+    broker: Broker, ref: InTransaction, lease: Lease, action: Action, reason: str = "", pause_ms: int | None = None
+) -> int:
+    """All of the lease's records or none; how many of them go to the dead letters."""
+    check(broker, ref)
+    if pause_ms is not None and not 0 <= pause_ms <= LONGEST_VISIBILITY_MS:
+        raise InvalidRequest(f"a pause of {pause_ms} ms", hint=f"give 0 to {LONGEST_VISIBILITY_MS} ms")
+    state, offsets = leased_records(broker, lease)
+    pledging = _Pledging(broker, ref, state, lease.grant)
+    match action:
+        case "ack":
+            await pledging.keep(offsets, "ack", "", None)
+            return 0
+        case "reject":
+            await pledging.bury(list(offsets), reason or "rejected", REJECTED)
+            return len(offsets)
+        case "nack":
+            reason = reason or "nack"
+            returns = Returns(lease.grant, list(offsets), reason)
+            policy = retry_policy(broker, state)
+            exhausted = state.delivery.fail(returns, policy, pause_ms=pause_ms, now=broker.clock.now_ns()).exhausted
+            if exhausted:
+                await pledging.bury(exhausted, reason, FAILED)
+                offsets = offsets - BitMap64(exhausted)
+            if offsets:
+                await pledging.keep(offsets, "nack", reason, pause_ms)
+            return len(exhausted)
+
+
+class _Pledging:
+    """Adds records of one grant to a transaction."""
+
+    def __init__(self, broker: Broker, ref: InTransaction, state: QueueState, grant: int) -> None:
+        self._broker = broker
+        self._ref = ref
+        self._state = state
+        self._grant = grant
+
+    async def keep(self, offsets: BitMap64, action: Literal["ack", "nack"], reason: str, pause_ms: int | None) -> None:
+        """Leased until the transaction ends."""
+        wanted = self._pledge(offsets, action, reason, pause_ms)
+
+        def write(operation: Operation, written: Callable[[], None], done: Done) -> None:
+            entry = (operation, *self._pledged(wanted))
+            self._broker.commit.submit(entry, EVENT_BYTES, self._told(done), durable=False, written=written)
+            self._apply(wanted)
+
+        await self._broker.queues.change(self._state, lambda: self._held(offsets), write)
+
+    async def bury(self, offsets: Sequence[int], reason: str, cause: str) -> None:
+        """As `keep`, with a copy in the topic for dead letters."""
+        letters = DeadLetters(self._broker, self._state)
+        target = await letters.target()
+        left = list(offsets)
+        while left:
+            batch, moved = await letters.copies(left, reason, cause)
+            wanted = self._pledge(BitMap64(moved), "reject", reason, None, cause)
+
+            def write(
+                operation: Operation,
+                written: Callable[[], None],
+                done: Done,
+                batch: bytearray = batch,
+                wanted: Pledge = wanted,
+            ) -> None:
+                also = (operation, *join_operations(self._broker, self._ref, target.id), *self._pledged(wanted))
+                told, number = self._told(done), self._ref.number
+                if batch:
+                    target.append(batch, told, durable=False, transaction=number, also=also, written=written)
+                else:
+                    self._broker.commit.submit(also, EVENT_BYTES, told, durable=False, written=written)
+                self._apply(wanted)
+
+            held = BitMap64(moved)
+            await self._broker.queues.change(self._state, lambda held=held: self._held(held), write)  # type: ignore[misc]
+            left = left[len(moved) :]
+
+    def _held(self, offsets: BitMap64) -> Extended:
+        """The lease lasts as long as the transaction, from this very moment on."""
+        check(self._broker, self._ref)
+        until = InstantNs(self._broker.transactions.deadline_of(self._ref.number) + GRACE_NS)
+        return self._state.delivery.extend(self._grant, offsets, max(until, self._deadline(offsets)))
+
+    def _deadline(self, offsets: BitMap64) -> InstantNs:
+        grant = self._state.delivery.grant(self._grant)
+        return InstantNs(0) if grant is None else min(map(grant.deadline_of, offsets))
+
+    def _pledge(self, offsets: BitMap64, action: Action, reason: str, pause_ms: int | None, cause: str = "") -> Pledge:
+        state = self._state
+        deadline = self._deadline(offsets)
+        return Pledge(state.group, *state.log, self._grant, runs_of(offsets), action, deadline, pause_ms, reason, cause)
+
+    def _pledged(self, wanted: Pledge) -> tuple[Operation, ...]:
+        broker, number = self._broker, self._ref.number
+        event = broker.transactions.pledge(number, wanted)
+        return (*broker.endings.unwritten(number, broker.streams), broker.streams.event(COORDINATOR, event))
+
+    def _told(self, done: Done) -> Done:
+        """As `done`. What was refused is pledged here and not on disk, so the transaction cannot be whole."""
+
+        def told(refusal: GoQueueError | None) -> None:
+            if refusal is None:
+                self._broker.endings.noted(self._ref.number)
+            else:
+                self._broker.endings.break_off(self._ref.number, refusal.message)
+            done(refusal)
+
+        return told
+
+    def _apply(self, wanted: Pledge) -> None:
+        self._broker.transactions.apply(self._broker.transactions.pledge(self._ref.number, wanted))

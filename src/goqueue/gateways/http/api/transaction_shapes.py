@@ -1,0 +1,220 @@
+"""What producers ask and are answered about transactions, as JSON."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from goqueue.engine.transactions.beginning import InTransaction
+from goqueue.gateways.http.api.acknowledging import MOST_RECEIPTS, ReasonText, ReceiptText
+from goqueue.gateways.http.api.group_shapes import Generation, GroupText, MemberText, OffsetNumber, PartitionText
+from goqueue.gateways.http.api.params import TopicText
+from goqueue.gateways.http.api.publishing import MOST_MESSAGES, MessageIn, PublishBody
+from goqueue.gateways.http.forms.times import Duration
+from goqueue.model.topic import MOST_PARTITIONS
+
+__all__ = [
+    "AddAcksBody",
+    "AddOffsetsBody",
+    "AddPartitionBody",
+    "Added",
+    "AddedAcks",
+    "Alive",
+    "BeginBody",
+    "BeginPartBody",
+    "Begun",
+    "DecideBody",
+    "Decided",
+    "EndBody",
+    "Ended",
+    "HeartbeatBody",
+    "InTransactionBody",
+    "InitBody",
+    "ManyRecords",
+    "OneRecord",
+    "Prepared",
+    "Producer",
+    "ProducerParams",
+    "RecordIn",
+    "RecordsBody",
+    "Whole",
+]
+
+LARGEST = (1 << 63) - 1
+DEFAULT_TIMEOUT_MS = 60_000
+MOST_NAMED = 10_000
+
+Whole = Annotated[int, Meta(ge=0, le=LARGEST)]
+TransactionalId = Annotated[str, Meta(max_length=1000, description="the same after every restart of the producer")]
+Key = Annotated[str, Meta(max_length=1000, description="under which the parts are decided", examples=["query/7"])]
+
+
+class ProducerParams(msgspec.Struct, frozen=True):
+    producer_id: Whole
+
+
+class InitBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Without a transactional id the producer cannot begin transactions."""
+
+    transactional_id: TransactionalId | UnsetType = UNSET
+    transaction_timeout_ms: Annotated[Whole, Meta(description="15 minutes at most")] = DEFAULT_TIMEOUT_MS
+
+
+class Producer(msgspec.Struct, frozen=True):
+    """Who came before under the same transactional id can do nothing from now on."""
+
+    producer_id: int
+    epoch: int
+
+
+class HeartbeatBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    epoch: Whole
+
+
+class Alive(msgspec.Struct, frozen=True):
+    """It is still the newest instance; `transaction` is the one it has open."""
+
+    producer_id: int
+    epoch: int
+    transaction: int | None
+
+
+class BeginBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    producer_id: Whole
+    epoch: Whole
+
+
+class BeginPartBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    key: Key
+    timeout_ms: Annotated[Whole, Meta(description="until it must be decided; a day at most")] = DEFAULT_TIMEOUT_MS
+
+
+class Begun(msgspec.Struct, frozen=True):
+    """Give the first three with everything that belongs to it. What has not ended by the deadline is aborted."""
+
+    transaction: int
+    producer_id: int
+    epoch: int
+    timeout_ms: int
+    deadline: str
+
+
+class InTransactionBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A transaction, and who says so."""
+
+    transaction: Whole
+    producer_id: Whole
+    epoch: Whole
+
+    @property
+    def ref(self) -> InTransaction:
+        return InTransaction(self.transaction, self.producer_id, self.epoch)
+
+
+class RecordIn(MessageIn, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A record as on any other way to publish, without `id`; `acks` and `durability` say nothing here.
+
+    Without a topic it goes to the one of the request.
+    """
+
+    topic: TopicText | UnsetType = UNSET
+
+
+class OneRecord(RecordIn, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    transaction: Whole
+    producer_id: Whole
+    epoch: Whole
+    topic: TopicText  # nothing else says where to
+
+
+class ManyRecords(InTransactionBody, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Many records, of any topics; `topic` is for those that have none of their own."""
+
+    topic: TopicText | UnsetType = UNSET
+    messages: Annotated[list[RecordIn], Meta(min_length=1, max_length=MOST_MESSAGES)]
+
+
+class RecordsBody(PublishBody, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Either of them."""
+
+    transaction: Whole
+    producer_id: Whole
+    epoch: Whole
+    topic: TopicText | UnsetType = UNSET
+    messages: Annotated[list[RecordIn], Meta(min_length=1, max_length=MOST_MESSAGES)] | UnsetType = UNSET  # type: ignore[assignment]
+
+    @property
+    def ref(self) -> InTransaction:
+        return InTransaction(self.transaction, self.producer_id, self.epoch)
+
+
+class AddPartitionBody(InTransactionBody, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    topic: TopicText
+    partition: Annotated[int, Meta(ge=0, lt=MOST_PARTITIONS)]
+
+
+class AddAcksBody(InTransactionBody, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """When one receipt is refused, the transaction can only be aborted: some of them may have been added.
+
+    `delay` is the pause of what is given back with nack; without it, it follows from the failures so far.
+    """
+
+    receipts: Annotated[list[ReceiptText], Meta(min_length=1, max_length=MOST_RECEIPTS)]
+    action: Literal["ack", "nack", "reject"] = "ack"
+    reason: ReasonText = ""
+    delay: Duration | UnsetType = UNSET
+
+
+class AddOffsetsBody(InTransactionBody, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Next offsets to read, by topic and partition number; without a member only when the group has none."""
+
+    group: GroupText
+    offsets: dict[TopicText, dict[PartitionText, OffsetNumber]]
+    member_id: MemberText | None = None
+    generation: Generation | None = None
+
+
+class Added(msgspec.Struct, frozen=True):
+    """It takes effect when the transaction commits."""
+
+    transaction: int
+    success: Literal[True] = True
+
+
+class AddedAcks(msgspec.Struct, frozen=True):
+    """`dead_letters` of the records go to the topic of dead letters when the transaction commits."""
+
+    transaction: int
+    records: int
+    dead_letters: int
+    success: Literal[True] = True
+
+
+class EndBody(InTransactionBody, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """May be sent again when the answer was lost."""
+
+
+class Ended(msgspec.Struct, frozen=True):
+    transaction: int
+    state: Literal["committed", "aborted"]
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """All of the part is durable; only the decision is missing."""
+
+    transaction: int
+    state: Literal["prepared"] = "prepared"
+
+
+class DecideBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """These parts are committed together, all others under the key are aborted. None at all is a decision too."""
+
+    key: Key
+    transactions: Annotated[list[Whole], Meta(max_length=MOST_NAMED)]
+
+
+class Decided(msgspec.Struct, frozen=True):
+    key: str
+    committed: list[int]
+    aborted: list[int]
+    decided_at: str

@@ -1,0 +1,124 @@
+"""What native requests about transactions do."""
+
+from typing import Any
+
+from goqueue.core.groups.decisions.committing import OffsetAndMetadata
+from goqueue.engine.broker import Broker
+from goqueue.engine.queue.settle import Lease, offsets_of
+from goqueue.engine.transactions import beginning, ending
+from goqueue.engine.transactions.beginning import InTransaction
+from goqueue.engine.transactions.pledging import pledge
+from goqueue.errors import GoQueueError, InvalidRequest, ProducerFenced
+from goqueue.gateways.native.group_handlers import Route
+from goqueue.gateways.native.queue_handlers import check_runs
+from goqueue.model.log import LogId
+from goqueue.wire.native import messages
+from goqueue.wire.native import transactions as wire
+from goqueue.wire.native.frames import Opcode
+
+__all__ = ["in_transaction", "transaction_routes"]
+
+Answer = tuple[Any, list[Any]]
+
+
+def transaction_routes(broker: Broker) -> list[Route]:
+    """Opcode, request type and what answers it."""
+
+    async def init(request: wire.InitTransactions) -> Answer:
+        if request.producer_id is not None:
+            _check_newest(broker, request.transactional_id, request.producer_id, request.epoch)
+        enlisted = await beginning.enlist(broker, request.transactional_id, request.timeout_ms)
+        return messages.ProducerIdentity(enlisted.producer_id, enlisted.epoch), []
+
+    async def begin(request: wire.BeginTransaction) -> Answer:
+        began = await beginning.begin(broker, request.producer_id, request.epoch)
+        return wire.Begun(began.number, began.producer_id, began.epoch), []
+
+    async def begin_part(request: wire.BeginPart) -> Answer:
+        began = await beginning.begin_part(broker, request.key, request.timeout_ms)
+        return wire.Begun(began.number, began.producer_id, began.epoch), []
+
+    async def prepare(request: wire.PreparePart) -> Answer:
+        await beginning.prepare(broker, _ref(request.transaction))
+        return messages.Done(), []
+
+    async def commit(request: wire.EndTransaction) -> Answer:
+        await ending.commit(broker, *_ref(request.transaction))
+        return messages.Done(), []
+
+    async def abort(request: wire.EndTransaction) -> Answer:
+        await ending.abort(broker, *_ref(request.transaction))
+        return messages.Done(), []
+
+    async def decide(request: wire.DecideParts) -> Answer:
+        decided = await ending.decide(broker, request.key, request.numbers)
+        return wire.PartsDecided(decided.committed, decided.aborted), []
+
+    async def add_acks(request: wire.AddAcks) -> Answer:
+        return wire.AcksAdded(await _pledge_all(broker, request)), []
+
+    async def add_offsets(request: wire.AddOffsets) -> Answer:
+        offsets = {
+            LogId(one.topic, one.partition): OffsetAndMetadata(one.offset, one.metadata) for one in request.offsets
+        }
+        who = (request.member_id, request.generation)
+        await beginning.add_offsets(broker, _ref(request.transaction), request.group, offsets, *who)
+        return messages.Done(), []
+
+    return [
+        (Opcode.INIT_TRANSACTIONS, wire.InitTransactions, init),
+        (Opcode.BEGIN_TRANSACTION, wire.BeginTransaction, begin),
+        (Opcode.BEGIN_PART, wire.BeginPart, begin_part),
+        (Opcode.PREPARE_PART, wire.PreparePart, prepare),
+        (Opcode.COMMIT_TRANSACTION, wire.EndTransaction, commit),
+        (Opcode.ABORT_TRANSACTION, wire.EndTransaction, abort),
+        (Opcode.DECIDE_PARTS, wire.DecideParts, decide),
+        (Opcode.ADD_ACKS, wire.AddAcks, add_acks),
+        (Opcode.ADD_OFFSETS, wire.AddOffsets, add_offsets),
+    ]
+
+
+def in_transaction(head: messages.Publish, *, wants_reply: bool) -> InTransaction | None:
+    """Which transaction records belong to."""
+    if head.transaction is None:
+        return None
+    if head.producer_id is None:
+        raise InvalidRequest("records of a transaction without a producer", hint="say whose transaction it is")
+    if not wants_reply:
+        raise InvalidRequest(
+            "records of a transaction without a reply",
+            hint="wait for the reply: a transaction must not be committed without all of its records",
+        )
+    return InTransaction(head.transaction, head.producer_id, head.producer_epoch)
+
+
+def _ref(given: wire.TransactionRef) -> InTransaction:
+    return InTransaction(given.number, given.producer_id, given.epoch)
+
+
+def _check_newest(broker: Broker, transactional_id: str, producer_id: int, epoch: int) -> None:
+    """Nothing may come between this and the enlisting: of two that ask, one must lose."""
+    beginning.check_alive(broker, producer_id, epoch)
+    known = broker.transactions.lookup(transactional_id)
+    if known is not None and known.producer_id != producer_id:
+        raise ProducerFenced(f"{transactional_id} is producer {known.producer_id} now, not {producer_id}")
+
+
+async def _pledge_all(broker: Broker, request: wire.AddAcks) -> int:
+    """How many go to the dead letters."""
+    ref = _ref(request.transaction)
+    beginning.check(broker, ref)
+    if not request.leases:
+        raise InvalidRequest("no records", hint="say which records it is about")
+    check_runs(request.leases)
+    dead = 0
+    try:
+        for given in request.leases:
+            log = LogId(given.topic, given.partition)
+            lease = Lease(request.group, log, given.grant, given.token, offsets_of(given.runs))
+            dead += await pledge(broker, ref, lease, request.action, request.reason, request.delay_ms)
+    except GoQueueError as refusal:
+        # Some may have been added, and whoever asked was told that they were not.
+        broker.endings.break_off(ref.number, refusal.message)
+        raise
+    return dead

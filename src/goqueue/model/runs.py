@@ -1,0 +1,29 @@
+"""Offsets as runs, the first of each and how many: what is named together mostly lies side by side."""
+
+from collections.abc import Iterable, Iterator
+
+__all__ = ["Runs", "offsets_of", "runs_of"]
+
+Runs = tuple[tuple[int, int], ...]
+
+
+def runs_of(offsets: Iterable[int]) -> Runs:
+    """Of ascending offsets, each of them once."""
+    offsets = offsets if isinstance(offsets, list) else list(offsets)
+    if offsets and offsets[-1] - offsets[0] + 1 == len(offsets):
+        return ((offsets[0], len(offsets)),)
+    runs: list[tuple[int, int]] = []
+    first, count = 0, 0
+    for offset in offsets:
+        if offset == first + count:
+            count += 1
+            continue
+        if count:
+            runs.append((first, count))
+        first, count = offset, 1
+    return (*runs, (first, count)) if count else ()
+
+
+def offsets_of(runs: Runs) -> Iterator[int]:
+    for first, count in runs:
+        yield from range(first, first + count)
