@@ -12,6 +12,7 @@ import msgspec
 from goqueue.core.schemas.avro.payload import AvroReader
 from goqueue.core.schemas.avro.types import AvroSchema
 from goqueue.core.schemas.json_schema.format import JsonSchema
+from goqueue.core.schemas.json_schema.quick import quick_check
 from goqueue.core.schemas.protobuf.framing import message_name
 from goqueue.core.schemas.protobuf.payload import MessageReader
 from goqueue.core.schemas.protobuf.schema import ProtobufSchema
@@ -104,8 +105,11 @@ class _JsonPayloads:
         self._schema = schema
         self._decode = msgspec.json.Decoder().decode
         self._is_valid = schema.validator.is_valid
+        self._fits = quick_check(schema.document)
 
     def fit(self, payloads: Sequence[bytes]) -> bool:
+        if self._fits is not None and all(map(self._fits, payloads)):
+            return True
         try:
             return all(map(self._is_valid, map(self._decode, payloads)))
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError):
