@@ -216,3 +216,20 @@ async def test_a_reader_says_which_records_it_wants_and_older_readers_get_what_i
     wrong = [*msgspec.to_builtins(messages.Fetch(parts))[:4], "read_everything"]
     assert await refusal(link, Opcode.FETCH, wrong, messages.Fetched) == "invalid_request"
     await ask(link, Opcode.ABORT_TRANSACTION, wire.EndTransaction(ref))
+
+
+async def test_an_instance_that_missed_an_answer_is_known_and_never_takes_its_id_back_from_a_newer_one(link, topic):
+    async def init(*who, instance):
+        request = wire.InitTransactions(topic, 60_000, *who, instance=instance)
+        return await ask(link, Opcode.INIT_TRANSACTIONS, request, messages.ProducerIdentity)
+
+    first = await init(instance="a")
+    missed = await init(first.producer_id, first.epoch, instance="a")
+    again = await init(first.producer_id, first.epoch, instance="a")
+    assert again.epoch == missed.epoch + 1
+    newer = await init(instance="b")
+    for epoch in (first.epoch, missed.epoch, again.epoch):
+        request = wire.InitTransactions(topic, 60_000, first.producer_id, epoch, "a")
+        assert await refusal(link, Opcode.INIT_TRANSACTIONS, request, messages.ProducerIdentity) == "producer_fenced"
+    begin = wire.BeginTransaction(newer.producer_id, newer.epoch)
+    assert (await ask(link, Opcode.BEGIN_TRANSACTION, begin, wire.Begun)).epoch == newer.epoch

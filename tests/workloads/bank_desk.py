@@ -13,6 +13,7 @@ __all__ = ["Desk"]
 
 ROOT = Path(__file__).resolve().parents[2]
 TELLERS_EACH = 2
+STAFFED_WITHIN_S = 120
 
 
 class Desk:
@@ -23,6 +24,8 @@ class Desk:
         self._broker = broker
         self._listener = listener
         self._listening: asyncio.Task[None] | None = None
+        self._ready = 0
+        self._is_staffed = asyncio.Event()
 
     async def open(self, seed: int) -> "Desk":
         numbers = [str(TELLERS_EACH * self._number + one) for one in range(TELLERS_EACH)]
@@ -31,13 +34,20 @@ class Desk:
             sys.executable, *command, *numbers, cwd=ROOT, stdout=asyncio.subprocess.PIPE
         )
         self._listening = asyncio.create_task(self._listen())
+        await asyncio.wait_for(self._is_staffed.wait(), STAFFED_WITHIN_S)
         return self
 
     async def _listen(self) -> None:
         assert self._process.stdout is not None
         async for line in self._process.stdout:
-            if line.endswith(b"\n"):
-                self._listener(json.loads(line))
+            news = json.loads(line) if line.endswith(b"\n") else {}
+            if "ready" in news:
+                self._ready += 1
+            elif news:
+                self._listener(news)
+            if self._ready == TELLERS_EACH:
+                self._is_staffed.set()
+        self._is_staffed.set()
         code = await self._process.wait()
         assert code in (-signal.SIGKILL, FENCED), f"a teller ended with {code}"
 

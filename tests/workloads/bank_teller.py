@@ -52,6 +52,10 @@ class Teller:
     async def run(self) -> None:
         # One for as long as it lives: a second one would take the id from whoever has it by then.
         async with Producer(self._broker, transactional_id=self._name, linger_ms=1) as producer:
+            # Before it is said to be there: who comes to take over its id has to come later.
+            async with producer.transaction():
+                pass
+            say(ready=self._name)
             while True:
                 with suppress(BrokerUnreachable):
                     await self._work(producer)

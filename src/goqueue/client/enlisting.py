@@ -1,6 +1,7 @@
 """Who a producer with a transactional id is at the broker; renewed when the numbers of its records are in doubt."""
 
 import asyncio
+import secrets
 
 from goqueue.client.link import Link
 from goqueue.errors import BrokerUnreachable, NotTransactional, ProducerFenced, UnknownProducer
@@ -22,8 +23,8 @@ class Enlistment:
         self._timeout_ms = timeout_ms
         self._identity: ProducerIdentity | None = None
         self._is_in_doubt = False
-        self._answer_was_lost = False
-        """The identity may have been renewed without this instance being told."""
+        self._instance = secrets.token_hex(8)
+        """By which the broker knows it when it was renewed without being told."""
         self._fenced: ProducerFenced | None = None
 
     def doubt(self) -> None:
@@ -64,32 +65,15 @@ class Enlistment:
 
     async def _newest_identity(self) -> ProducerIdentity:
         if self._identity is None:
-            request = InitTransactions(self._transactional_id, self._timeout_ms)
+            request = InitTransactions(self._transactional_id, self._timeout_ms, instance=self._instance)
             self._identity = await self._link.ask_within(
                 BEGIN_WITHIN_S, Opcode.INIT_TRANSACTIONS, request, ProducerIdentity
             )
         elif self._is_in_doubt:
-            self._identity = await self._renewed(self._identity)
+            known = self._identity
+            request = InitTransactions(
+                self._transactional_id, self._timeout_ms, known.producer_id, known.epoch, self._instance
+            )
+            self._identity = await self._link.ask(Opcode.INIT_TRANSACTIONS, request, ProducerIdentity)
         self._is_in_doubt = False
         return self._identity
-
-    async def _renewed(self, known: ProducerIdentity) -> ProducerIdentity:
-        try:
-            renewed = await self._renew(known)
-        except ProducerFenced:
-            if not self._answer_was_lost:
-                raise
-            # By this very instance, most likely; if not, it is fenced one epoch further.
-            self._answer_was_lost = False
-            self._identity = ProducerIdentity(known.producer_id, known.epoch + 1)
-            renewed = await self._renew(self._identity)
-        self._answer_was_lost = False
-        return renewed
-
-    async def _renew(self, known: ProducerIdentity) -> ProducerIdentity:
-        request = InitTransactions(self._transactional_id, self._timeout_ms, known.producer_id, known.epoch)
-        try:
-            return await self._link.ask(Opcode.INIT_TRANSACTIONS, request, ProducerIdentity)
-        except BrokerUnreachable:
-            self._answer_was_lost = True
-            raise

@@ -62,9 +62,17 @@ class Coordinator:
 
     # Who may do what.
 
-    def enlist(self, transactional_id: str, producer_id: int, epoch: int, timeout_ms: int, now: InstantNs) -> Enlisted:
-        """Older instances can do nothing from now on. End what they have open, see `open_of`, in the same entry."""
-        return self._ledger.identities.enlist(transactional_id, producer_id, epoch, timeout_ms, now)
+    def enlist(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        epoch: int,
+        timeout_ms: int,
+        now: InstantNs,
+        instance: str = "",
+    ) -> Enlisted:
+        """Older instances can do nothing from now on, and what they have open is to be aborted, see `open_of`."""
+        return self._ledger.identities.enlist(transactional_id, producer_id, epoch, timeout_ms, now, instance)
 
     def lookup(self, transactional_id: str) -> Enlisted | None:
         known = self._ledger.identities.get(transactional_id)

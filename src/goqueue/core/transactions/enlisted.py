@@ -14,6 +14,7 @@ __all__ = ["FORGET_AFTER_NS", "MOST_TIMEOUT_MS", "MOST_TRANSACTIONAL_IDS", "Iden
 MOST_TRANSACTIONAL_IDS = 100_000
 FORGET_AFTER_NS = 7 * 24 * 3600 * 1_000_000_000
 """An id that was not used for so long, and has no open transaction, is forgotten when another one enlists."""
+LONGEST_INSTANCE = 100
 MOST_TIMEOUT_MS = 15 * 60 * 1000
 LONGEST_NAME = 200
 
@@ -32,7 +33,15 @@ class Identities:
 
     # Deciding.
 
-    def enlist(self, transactional_id: str, producer_id: int, epoch: int, timeout_ms: int, now: InstantNs) -> Enlisted:
+    def enlist(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        epoch: int,
+        timeout_ms: int,
+        now: InstantNs,
+        instance: str = "",
+    ) -> Enlisted:
         check_name(transactional_id, "a transactional id")
         check_timeout(timeout_ms, MOST_TIMEOUT_MS)
         if self._by_producer.get(producer_id, transactional_id) != transactional_id:
@@ -45,7 +54,9 @@ class Identities:
             self._check_room(now)
         elif known.enlisted.producer_id == producer_id and epoch < known.enlisted.epoch:
             raise fenced(known, epoch)
-        return Enlisted(transactional_id, producer_id, epoch, timeout_ms, now)
+        if len(instance) > LONGEST_INSTANCE:
+            raise InvalidRequest(f"an instance of {len(instance)} characters", hint=f"use at most {LONGEST_INSTANCE}")
+        return Enlisted(transactional_id, producer_id, epoch, timeout_ms, now, instance)
 
     def check_may_begin(self, producer_id: int, epoch: int) -> KeptIdentity:
         self.check_epoch(producer_id, epoch)

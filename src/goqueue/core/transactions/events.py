@@ -29,6 +29,8 @@ class Enlisted(msgspec.Struct, frozen=True, array_like=True, tag="enlisted"):
     epoch: int
     timeout_ms: int
     at: InstantNs
+    instance: str = ""
+    """Which process of the user's has asked, as it calls itself: asked again after a lost answer, it is known."""
 
 
 class Began(msgspec.Struct, frozen=True, array_like=True, tag="began"):

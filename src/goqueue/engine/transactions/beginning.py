@@ -37,13 +37,13 @@ class InTransaction(NamedTuple):
     epoch: int
 
 
-async def enlist(broker: Broker, transactional_id: str, timeout_ms: int) -> Enlisted:
+async def enlist(broker: Broker, transactional_id: str, timeout_ms: int, instance: str = "") -> Enlisted:
     """The one who comes back under an id takes over: whoever had it before can do nothing from here on."""
     coordinator, ids = broker.transactions, broker.producer_ids
     known = coordinator.lookup(transactional_id)
     given = ids.next() if known is None else ids.renew(known.producer_id, known.epoch)
     now = broker.clock.now_ns()
-    enlisted = coordinator.enlist(transactional_id, given.producer_id, given.epoch, timeout_ms, now)
+    enlisted = coordinator.enlist(transactional_id, given.producer_id, given.epoch, timeout_ms, now, instance)
     left_open = coordinator.open_of(given.producer_id)
     entry = (broker.streams.event(PRODUCER_IDS, given), broker.streams.event(COORDINATOR, enlisted))
     # Before it is written: two that ask at the same time must not get the same epoch.

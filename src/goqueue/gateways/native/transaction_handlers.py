@@ -26,8 +26,8 @@ def transaction_routes(broker: Broker) -> list[Route]:
 
     async def init(request: wire.InitTransactions) -> Answer:
         if request.producer_id is not None:
-            _check_newest(broker, request.transactional_id, request.producer_id, request.epoch)
-        enlisted = await beginning.enlist(broker, request.transactional_id, request.timeout_ms)
+            _check_newest(broker, request)
+        enlisted = await beginning.enlist(broker, request.transactional_id, request.timeout_ms, request.instance)
         return messages.ProducerIdentity(enlisted.producer_id, enlisted.epoch), []
 
     async def begin(request: wire.BeginTransaction) -> Answer:
@@ -96,12 +96,26 @@ def _ref(given: wire.TransactionRef) -> InTransaction:
     return InTransaction(given.number, given.producer_id, given.epoch)
 
 
-def _check_newest(broker: Broker, transactional_id: str, producer_id: int, epoch: int) -> None:
+def _check_newest(broker: Broker, request: wire.InitTransactions) -> None:
     """Nothing may come between this and the enlisting: of two that ask, one must lose."""
-    beginning.check_alive(broker, producer_id, epoch)
-    known = broker.transactions.lookup(transactional_id)
-    if known is not None and known.producer_id != producer_id:
-        raise ProducerFenced(f"{transactional_id} is producer {known.producer_id} now, not {producer_id}")
+    known = broker.transactions.lookup(request.transactional_id)
+    assert request.producer_id is not None
+    if (
+        known is not None
+        and request.instance
+        and (request.producer_id, request.instance)
+        == (
+            known.producer_id,
+            known.instance,
+        )
+    ):
+        # It was told of an older epoch only, as the answer with the newest one was lost.
+        return
+    beginning.check_alive(broker, request.producer_id, request.epoch)
+    if known is not None and known.producer_id != request.producer_id:
+        raise ProducerFenced(
+            f"{request.transactional_id} is producer {known.producer_id} now, not {request.producer_id}"
+        )
 
 
 async def _pledge_all(broker: Broker, request: wire.AddAcks) -> int:

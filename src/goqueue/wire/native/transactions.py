@@ -33,13 +33,15 @@ class TransactionRef(msgspec.Struct, frozen=True, array_like=True):
 class InitTransactions(msgspec.Struct, frozen=True, array_like=True):
     """Take over a transactional id: whoever had it before is fenced, and what is open under it is aborted.
 
-    An instance that has been enlisted says as whom: it is refused when another one has taken over since.
+    An instance that has been enlisted says as whom: it is refused when another one has taken over since. `instance` is
+    a name of its own by which it is known when an answer was lost, and it asks again as who it was before.
     """
 
     transactional_id: str
     timeout_ms: int = 60_000
     producer_id: int | None = None
     epoch: int = 0
+    instance: str = ""
 
 
 class BeginTransaction(msgspec.Struct, frozen=True, array_like=True):
