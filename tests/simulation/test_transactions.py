@@ -68,10 +68,10 @@ async def test_every_prefix_of_the_writes_recovers_to_what_was_promised() -> Non
 
 @pytest.mark.slow
 async def test_every_prefix_recovers_whatever_the_power_cut_left() -> None:
-    sweep = Sweep(await lived(), "whatever", exhaustive=4, samples=3, cuts=2, sector=64)
+    sweep = Sweep(await lived(), "whatever", one_in=4, exhaustive=2, singles=False, samples=1, cuts=1, sector=64)
     await sweep.run()
     print(f"{sweep.states} crash states")
-    assert sweep.states > 3000
+    assert sweep.states > 500
 
 
 async def test_what_a_killed_broker_left_in_the_page_cache_is_certain_once_another_one_has_shown_it() -> None:
