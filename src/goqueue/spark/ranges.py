@@ -1,0 +1,64 @@
+"""Which offsets a read is about, and how they are cut into pieces that are read side by side."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from pyspark.sql.datasource import InputPartition
+
+from goqueue.model.log import LogId
+
+__all__ = ["Piece", "Range", "cut", "limited"]
+
+
+class Range(NamedTuple):
+    """Offsets of one partition: from `start` up to, but not including, `end`."""
+
+    log: LogId
+    start: int
+    end: int
+
+    def __len__(self) -> int:
+        return max(0, self.end - self.start)
+
+
+class Piece(InputPartition):
+    """What one task reads."""
+
+    def __init__(self, topic: str, partition: int, start: int, end: int) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.start = start
+        self.end = end
+
+    def __repr__(self) -> str:
+        return f"{self.topic}/{self.partition} {self.start}..{self.end}"
+
+
+def cut(ranges: Iterable[Range], *, pieces: int, most: int) -> list[Piece]:
+    """At least so many pieces, if there are records for them, and none of more than `most` offsets."""
+    wanted = [one for one in ranges if len(one) > 0]
+    total = sum(map(len, wanted))
+    size = max(1, min(most, -(-total // max(1, pieces))))
+    found = []
+    for one in wanted:
+        count = -(-len(one) // size)
+        edges = [one.start + len(one) * step // count for step in range(count + 1)]
+        found += [Piece(*one.log, first, end) for first, end in pairwise(edges)]
+    return found
+
+
+def limited(start: Mapping[LogId, int], end: Mapping[LogId, int], most: int | None) -> dict[LogId, int]:
+    """The ends of a micro-batch of at most so many records: each partition gives a share of what it has."""
+    behind = {log: max(0, at - start.get(log, 0)) for log, at in end.items()}
+    total = sum(behind.values())
+    if most is None or total <= most:
+        return dict(end)
+    taken = {log: count * most // total for log, count in behind.items()}
+    for log in _fullest(behind, taken)[: most - sum(taken.values())]:
+        taken[log] += 1
+    return {log: start.get(log, 0) + taken[log] for log in end}
+
+
+def _fullest(behind: Mapping[LogId, int], taken: Mapping[LogId, int]) -> Sequence[LogId]:
+    return sorted((log for log in behind if taken[log] < behind[log]), key=lambda log: taken[log] - behind[log])

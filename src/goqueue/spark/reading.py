@@ -1,0 +1,127 @@
+"""Read a piece of a partition, in a task of Spark: fetched in large chunks, one of them ahead, as Arrow batches."""
+
+import asyncio
+import threading
+from array import array
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import suppress
+
+import pyarrow as pa
+
+from goqueue import codec
+from goqueue.client.link import Link
+from goqueue.client.message import RawBatch
+from goqueue.errors import ERRORS_BY_CODE, BrokerUnreachable, GoQueueError, OffsetOutOfRange
+from goqueue.model.runs import offsets_of
+from goqueue.spark.columns import to_rows
+from goqueue.spark.failures import plainly
+from goqueue.spark.options import ReadOptions
+from goqueue.spark.ranges import Piece
+from goqueue.wire.native import messages
+from goqueue.wire.native.frames import Opcode
+
+__all__ = ["read_piece"]
+
+FETCH_BYTES = 8 * 1024 * 1024
+UNREACHABLE_FOR_S = 60.0
+
+
+@plainly
+def read_piece(options: ReadOptions, piece: Piece, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """All visible records of the piece, in order."""
+    with _Chunks(options, piece) as chunks:
+        for batch in chunks:
+            rows = to_rows(batch, schema)
+            if rows.num_rows:
+                yield rows
+
+
+class _Chunks:
+    """Fetches in a thread of its own, so that the next chunk comes while Spark works on this one."""
+
+    def __init__(self, options: ReadOptions, piece: Piece) -> None:
+        self._options = options
+        self._piece = piece
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="goqueue-fetch", daemon=True)
+        self._link = Link(options.bootstrap)
+
+    def __enter__(self) -> "Iterator[RawBatch]":
+        self._thread.start()
+        return self._chunks()
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(GoQueueError):
+            asyncio.run_coroutine_threadsafe(self._link.close(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _chunks(self) -> Iterator[RawBatch]:
+        at, end = self._piece.start, self._piece.end
+        coming = self._ask(at)
+        while at < end:
+            part, records = coming.result()
+            if part.next_offset <= at:
+                # Nothing was there yet, or the broker waited for nothing; the end was known to be readable.
+                coming = self._ask(at)
+                continue
+            asked, at = at, part.next_offset
+            if at < end:
+                coming = self._ask(at)
+            yield self._visible(asked, part, records)
+
+    def _ask(self, offset: int) -> "Future[tuple[messages.FetchedPart, bytes]]":
+        return asyncio.run_coroutine_threadsafe(self._fetch(offset), self._loop)
+
+    async def _fetch(self, offset: int) -> tuple[messages.FetchedPart, bytes]:
+        piece = self._piece
+        request = messages.Fetch(
+            (messages.FetchFrom(piece.topic, piece.partition, offset),),
+            FETCH_BYTES,
+            1000,
+            None,
+            self._options.isolation,  # type: ignore[arg-type]
+        )
+        until = self._loop.time() + UNREACHABLE_FOR_S
+        while True:
+            try:
+                reply, records = await self._link.request(Opcode.FETCH, request, messages.Fetched)
+            except BrokerUnreachable:
+                # It may be restarting.
+                left_s = until - self._loop.time()
+                if left_s <= 0:
+                    raise
+                await self._link.connection_within(left_s)
+                continue
+            (part,) = reply.parts
+            if part.error is None:
+                return part, records
+            error = ERRORS_BY_CODE.get(part.error.code, GoQueueError)(part.error.message, hint=part.error.hint)
+            if not isinstance(error, OffsetOutOfRange) or self._options.fail_on_data_loss:
+                raise error
+            return await self._after_loss(offset, error)
+
+    async def _after_loss(self, offset: int, error: GoQueueError) -> tuple[messages.FetchedPart, bytes]:
+        """Retention was quicker: go on where the log begins now, if that is in this piece at all."""
+        piece = self._piece
+        question = messages.ListOffsets((messages.OffsetQuestion(piece.topic, piece.partition, "earliest"),))
+        (answer,) = (await self._link.ask(Opcode.LIST_OFFSETS, question, messages.Offsets)).answers
+        if answer.offset <= offset:
+            raise error
+        to = min(answer.offset, piece.end)
+        return messages.FetchedPart(piece.topic, piece.partition, to, to, 0, 0, 0), b""
+
+    def _visible(self, asked: int, part: messages.FetchedPart, records: bytes) -> RawBatch:
+        """Without what lies behind the piece, and without what must not be seen."""
+        piece = self._piece
+        data = memoryview(records)
+        if part.next_offset > piece.end:
+            data = data[: codec.scan(data, 0, piece.end).end]
+        if part.skip and len(data):
+            hidden = set(offsets_of(part.skip))
+            last = min(part.next_offset, piece.end)
+            wanted = [offset for offset in range(asked, last) if offset not in hidden]
+            data = memoryview(codec.pick(data, array("q", wanted).tobytes())[0])
+        return RawBatch(piece.topic, piece.partition, data, part.next_offset)

@@ -1,0 +1,65 @@
+"""One session of Spark and one broker for all tests here; each test has topics of its own."""
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from goqueue.client.sync import Admin, Producer
+from goqueue.spark import open_session
+from tests.behaviour.serving import Server, running_server
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "/tests/spark/" in str(item.path):
+            item.add_marker(pytest.mark.spark)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory) -> Iterator[Server]:
+    with running_server(tmp_path_factory.mktemp("spark") / "broker") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory) -> Iterator[SparkSession]:
+    settings = {
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+    }
+    session = open_session("goqueue tests", master="local[2]", settings=settings)
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def admin(server) -> Iterator[Admin]:
+    with Admin(server.native) as client:
+        yield client
+
+
+@pytest.fixture
+def producer(server) -> Iterator[Producer]:
+    with Producer(server.native) as client:
+        yield client
+
+
+@pytest.fixture
+def topic(admin, request) -> str:
+    name = "".join(letter if letter.isalnum() else "-" for letter in request.node.name)[:150]
+    admin.create_topic(name, 2)
+    return name
+
+
+@pytest.fixture
+def table(spark, server):
+    """Reads topics; options by name."""
+
+    def read(**options):
+        reader = spark.read.format("goqueue").option("bootstrap", server.native)
+        for name, value in options.items():
+            reader = reader.option(name, value)
+        return reader
+
+    return read
