@@ -6,6 +6,8 @@ BIN := .venv/bin
 ROUNDS ?= 500
 SECONDS ?= 600
 SEED ?= 1
+# Many tests wait for a disk or for a process; more than this would make those that measure time wait for each other.
+SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadgroup
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -20,10 +22,10 @@ run: setup-run ## install only what the broker needs, then serve from ./data
 	@exec $(BIN)/goqueue server --data data
 
 test: static ## everything: static checks, then every test
-	$(BIN)/pytest
+	$(BIN)/pytest $(SIDE_BY_SIDE)
 
 check: static ## static checks and the fast tests
-	$(BIN)/pytest -m "not slow and not spark and not browser"
+	$(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow and not spark and not browser"
 
 static: setup
 	$(BIN)/ruff format --check

@@ -12,7 +12,7 @@ import pytest
 from goqueue.client import Admin, Consumer, LogId, Producer, TopicConfig
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "transactions.md"
-KILLS = 9
+KILLS, MOST_KILLS = 9, 60
 WORKERS = 3
 ORDERS = [LogId("orders", number) for number in range(2)]
 RUN = """
@@ -93,15 +93,24 @@ async def at_work(server, results, since):
 
 
 async def kill_now_and_then(programs, server, results, chance):
+    """At least `KILLS` times, and until somebody was in the middle of something."""
     seen = 0
-    for turn in range(KILLS):
+    for turn in range(MOST_KILLS):
+        if turn >= KILLS and await interrupted(server):
+            return
         seen = await at_work(server, results, seen)
         await asyncio.sleep(chance.uniform(0, 0.05))
-        if turn % 3 == 2:
+        if turn % 3 == 2 and turn < KILLS:
             await asyncio.to_thread(server.crash_and_restart)
         for victim in chance.sample(programs, 2):
             victim.kill()
             victim.start()
+    raise AssertionError("nobody was killed in the middle of something")
+
+
+async def interrupted(server):
+    async with Admin(server.native) as admin:
+        return (await admin.transaction_stats()).aborted > 0
 
 
 async def until_done(server, group):
@@ -137,5 +146,3 @@ async def test_every_order_has_one_result_though_everybody_is_killed(
             program.end()
     found = await values(server, results)
     assert sorted(found) == sorted(prefix + b"%d" % number for number in range(ordered))
-    async with Admin(server.native) as admin:
-        assert (await admin.transaction_stats()).aborted > 0, "nobody was killed in the middle of something"

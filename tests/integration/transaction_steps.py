@@ -61,11 +61,11 @@ class Steps:
     async def close(self) -> None:
         await self.story.reader.close()
 
-    async def walk(self, kind: Kind, how: How, *, stride: int = 1) -> int:
+    async def walk(self, kind: Kind, how: How, *, first: int = 1, stride: int = 1) -> int:
         """Until a transaction comes to its end before the broker dies; how often it died."""
         self._server.kill()
-        await self._start(1, how)
-        for deaths, at in enumerate(range(1, MOST_STEPS, stride)):
+        await self._start(first, how)
+        for deaths, at in enumerate(range(first, MOST_STEPS, stride)):
             try:
                 if not await self._run_once(kind, partial(self._start, at + stride, how)):
                     return deaths
@@ -141,13 +141,13 @@ class Steps:
         return Plan(entry, PLACES, [done], [dead], [failed])
 
 
-async def deaths(folder: Path, kind: Kind, how: How, stride: int = 1) -> int:
+async def deaths(folder: Path, kind: Kind, how: How, *, first: int = 1, stride: int = 1) -> int:
     """How often a broker of its own died before such a transaction got through."""
     with nursery_server(folder) as server:
         steps = Steps(server)
         try:
             await steps.prepare()
-            return await steps.walk(kind, how, stride=stride)
+            return await steps.walk(kind, how, first=first, stride=stride)
         finally:
             await steps.close()
 

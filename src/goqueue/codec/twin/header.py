@@ -114,15 +114,27 @@ def stored_fault(data: bytes, position: int, fields: Fields, end: int) -> int:
     return 0 if value(data[position + 8 : end]) == fields[3] else Fault.CRC
 
 
-def whole_record(data: bytes, number: int, position: int) -> tuple[Fields, int]:
-    """The fields and the end of an intact stored record; raises CorruptBatch if there is none at `position`."""
+def framed_record(data: bytes, number: int, position: int) -> tuple[Fields, int]:
+    """As `whole_record`, but without a look at the CRC."""
     if len(data) - position < HEADER_SIZE:
         raise corrupt(Fault.SHORT_HEADER, data, number, position)
     fields = HEADER.unpack_from(data, position)
     end = position + HEADER_SIZE + fields[8] + fields[9] + fields[10]
-    fault = stored_fault(data, position, fields, end)
+    fault = fault_of(fields) or (Fault.SHORT_BODY if end > len(data) else 0)
     if fault:
         raise corrupt(fault, data, number, position)
+    return fields, end
+
+
+def check_sum(data: bytes, number: int, position: int, fields: Fields, end: int) -> None:
+    if value(data[position + 8 : end]) != fields[3]:
+        raise corrupt(Fault.CRC, data, number, position)
+
+
+def whole_record(data: bytes, number: int, position: int) -> tuple[Fields, int]:
+    """The fields and the end of an intact stored record; raises CorruptBatch if there is none at `position`."""
+    fields, end = framed_record(data, number, position)
+    check_sum(data, number, position, fields, end)
     return fields, end
 
 

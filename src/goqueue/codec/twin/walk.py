@@ -12,11 +12,12 @@ from goqueue.codec.twin.header import (
     HEADER,
     Buffer,
     Fields,
+    check_sum,
     fault_of,
+    framed_record,
     readable,
     stored_fault,
     value,
-    whole_record,
 )
 
 __all__ = ["FIND_BUDGET", "find_next", "index_entries", "pick", "scan", "seek", "seek_time"]
@@ -142,7 +143,8 @@ def _entry(number: int, position: int) -> bytes:
 def pick(buf: Buffer, wanted: Buffer) -> tuple[bytes, bytes]:
     """The records with these offsets, and which of the offsets they are; control records are nobody's to pick.
 
-    Offsets come and go as packed native 64-bit integers, ascending. Raises CorruptBatch at a record that is not intact.
+    Offsets come and go as packed native 64-bit integers, ascending. Raises CorruptBatch at a record that is not intact;
+    of those passed over only the frame is looked at, as whoever read them has checked them.
     """
     data = readable(buf)
     offsets = array("q", readable(wanted))
@@ -150,10 +152,11 @@ def pick(buf: Buffer, wanted: Buffer) -> tuple[bytes, bytes]:
     found = array("q")
     position = number = at = 0
     while position < len(data) and at < len(offsets):
-        fields, end = whole_record(data, number, position)
+        fields, end = framed_record(data, number, position)
         while at < len(offsets) and offsets[at] < fields[4]:
             at += 1
         if at < len(offsets) and offsets[at] == fields[4]:
+            check_sum(data, number, position, fields, end)
             if not fields[2] & CONTROL:
                 kept.append(data[position:end])
                 found.append(fields[4])

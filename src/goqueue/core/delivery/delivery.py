@@ -42,6 +42,8 @@ __all__ = ["Attempts", "Delivery", "Lanes", "Looked", "Retries", "Returns"]
 KEPT_FAILURES = 10
 KEPT_ENDS = 5000
 LONGEST_REASON = 300
+NEAR = 16
+"""Where a lane that is not rare has enough: within so many times as many records."""
 
 
 class Lanes(Protocol):
@@ -140,13 +142,21 @@ class Delivery:
             self._lanes.count(lane, max(self._frontiers[lane], self._floor), end) for lane in range(LANES)
         )
 
-    def ready(self, end: int, *, now: InstantNs) -> list[int]:
-        """How many records of each lane may be delivered, at most: among the new ones may be some that are hidden."""
+    def ready(self, end: int, *, now: InstantNs, enough: int | None = None) -> list[int]:
+        """How many records of each lane may be delivered, at most: among the new ones may be some that are hidden.
+
+        A lane that has `enough` may have any number from there on: to count a long backlog takes time at every poll.
+        """
         self._wake_rested(now)
-        return [
-            len(self._again[lane]) + self._lanes.count(lane, max(self._frontiers[lane], self._floor), end)
-            for lane in range(LANES)
-        ]
+        return [len(self._again[lane]) + self._count_new(lane, end, enough) for lane in range(LANES)]
+
+    def _count_new(self, lane: int, end: int, enough: int | None) -> int:
+        first = max(self._frontiers[lane], self._floor)
+        if enough is not None and (near := first + NEAR * enough) < end:
+            found = self._lanes.count(lane, first, near)
+            if found >= enough:
+                return found
+        return self._lanes.count(lane, first, end)
 
     def again(self, lane: int, limit: int) -> list[int]:
         """Records behind the frontier whose turn it is, the oldest first."""

@@ -17,10 +17,12 @@ from goqueue.core.priority.policy import LanePolicy
 from goqueue.model.ids import InstantNs
 from goqueue.model.priority import LANES
 
-__all__ = ["LaneScheduler", "Take"]
+__all__ = ["MOST_OWED", "LaneScheduler", "Take"]
 
 ROUND_RECORDS = 100
 """A larger poll is several rounds, so that one cut short, by its bytes perhaps, has served all lanes by then."""
+MOST_OWED = 6 * ROUND_RECORDS
+"""More than a lane can be owed in a round, whatever all of them carry over: a longer backlog changes nothing."""
 
 _NS_PER_MS = 1_000_000
 

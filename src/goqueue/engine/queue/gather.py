@@ -51,14 +51,31 @@ def _typical_bytes(partition: Partition) -> int:
 
 def _gather(broker: Broker, partition: Partition, offsets: Sequence[int], max_bytes: int, typical: int) -> Gathered:
     picked = _Picked(max_bytes)
-    for cluster in _clusters(offsets):
-        if _is_scattered(cluster):
-            reached = _gather_scattered(broker, partition, cluster, picked, typical)
-        else:
-            reached = _gather_cluster(partition, cluster, picked, typical)
+    if _is_scattered(offsets):
+        done = _pick_from_blocks(broker, partition, offsets, picked, typical)
+        left = offsets[done:]
+    else:
+        left = offsets
+    for cluster in _clusters(left):
+        reached = _gather_cluster(partition, cluster, picked, typical)
         if reached is not None:
             return picked.gathered(reached)
     return picked.gathered(offsets[-1] + 1)
+
+
+def _pick_from_blocks(
+    broker: Broker, partition: Partition, offsets: Sequence[int], picked: "_Picked", typical: int
+) -> int:
+    """Out of blocks that others come for as well; how many were looked for while there were blocks, and room."""
+    start = 0
+    while start < len(offsets) and picked.room > 0:
+        block = broker.blocks.block(partition, offsets[start], typical)
+        if block is None:
+            break
+        stop = bisect_left(offsets, block.end, start)
+        picked.add(block.records, array("q", offsets[start:stop]).tobytes())
+        start = stop
+    return start
 
 
 def _gather_cluster(partition: Partition, cluster: Sequence[int], picked: "_Picked", typical: int) -> int | None:
@@ -82,23 +99,6 @@ def _gather_cluster(partition: Partition, cluster: Sequence[int], picked: "_Pick
         if chunk.next_offset <= at:
             raise _unreadable(partition, at)
         at = chunk.next_offset
-    return None
-
-
-def _gather_scattered(
-    broker: Broker, partition: Partition, cluster: Sequence[int], picked: "_Picked", typical: int
-) -> int | None:
-    """As `_gather_cluster`, out of blocks that others come for as well."""
-    start = 0
-    while start < len(cluster):
-        if picked.room <= 0:
-            return cluster[start]
-        block = broker.blocks.block(partition, cluster[start], typical)
-        if block is None:
-            return _gather_cluster(partition, cluster[start:], picked, typical)
-        stop = bisect_left(cluster, block.end, start)
-        picked.add(block.records, array("q", cluster[start:stop]).tobytes())
-        start = stop
     return None
 
 
@@ -130,6 +130,8 @@ def _unreadable(partition: Partition, offset: int) -> StorageBusy:
 
 
 def _clusters(offsets: Sequence[int]) -> Iterator[Sequence[int]]:
+    if not offsets:
+        return
     if offsets[-1] - offsets[0] < len(offsets) + WIDEST_GAP:
         yield offsets
         return

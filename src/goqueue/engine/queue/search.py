@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from goqueue import codec
 from goqueue.core.delivery.delivery import Looked
+from goqueue.core.priority.drr import MOST_OWED
 from goqueue.core.priority.drr import Take as TakeOfLane
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
@@ -64,9 +65,9 @@ class Search:
         delivery = self._state.delivery
         end = self._partition.stable_offset
         now = self._broker.clock.now_ns()
-        self._waiting = delivery.ready(end, now=now)
         self._state.follow(self._broker.catalog.topic(TopicName(self._state.log.topic)).config)
         width = self._width if delivery.in_key_order else self._limit
+        self._waiting = delivery.ready(end, now=now, enough=width + MOST_OWED)
         over: list[int] = []
         parts = self._wanted(width, end, over, now)
         wanted = parts[0].offsets if len(parts) == 1 else sorted(chain.from_iterable(part.offsets for part in parts))
