@@ -313,3 +313,13 @@ def test_a_pick_raises_at_a_record_that_is_not_intact(codec):
     assert codec.pick(data, packed(10))[1] == packed(10)
     with pytest.raises(CorruptBatch):
         codec.pick(data, packed(11))
+
+
+def test_a_pick_looks_no_further_than_at_the_frame_of_what_it_passes_over(codec):
+    first = codec.encode([record(10)])
+    data = bytearray(first + codec.encode([record(11)]))
+    data[len(first) - 1] ^= 1
+    assert codec.pick(data, packed(11))[1] == packed(11)
+    data[0] ^= 1
+    with pytest.raises(CorruptBatch):
+        codec.pick(data, packed(11))

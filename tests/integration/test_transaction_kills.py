@@ -21,7 +21,7 @@ async def test_a_broker_killed_at_any_write_of_a_commit_leaves_all_of_it_or_noth
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "kind"), enumerate(KINDS, start=1))
+@pytest.mark.parametrize(("number", "kind"), list(enumerate(KINDS, start=1)))
 @pytest.mark.parametrize("how", HOW)
 async def test_a_broker_killed_at_a_write_of_any_kind_leaves_all_of_it_or_nothing(tmp_path, number, kind, how):
     """At every fourth, each kind from another one on: `make kill-transactions` goes through all."""

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goqueue.core.priority.drr import LaneScheduler
+from goqueue.core.priority.drr import MOST_OWED, LaneScheduler
 from goqueue.core.priority.lane_index import LaneIndex
 from goqueue.core.priority.policy import LanePolicy
 from goqueue.model.ids import InstantNs
@@ -34,6 +34,20 @@ def test_a_plan_takes_as_many_as_there_are_and_were_asked_for_and_no_more(policy
         assert all(count <= there for count, there in zip(taken, waiting, strict=True))
         assert sum(taken) == min(limit, sum(waiting))
         scheduler.served(waiting, plan, now=InstantNs(now))
+
+
+BACKLOGS = st.lists(st.integers(0, 3) | st.integers(0, 100_000), min_size=LANES, max_size=LANES)
+
+
+@given(POLICIES, st.lists(st.tuples(BACKLOGS, LIMITS), min_size=1, max_size=20))
+def test_a_plan_is_the_same_though_a_long_backlog_is_not_counted_to_its_end(policy, polls):
+    exact, quick, now = LaneScheduler(policy), LaneScheduler(policy), InstantNs(0)
+    for waiting, limit in polls:
+        counted = [min(count, limit + MOST_OWED) for count in waiting]
+        plan = exact.plan(waiting, limit, now=now)
+        assert quick.plan(counted, limit, now=now) == plan
+        exact.served(waiting, plan, now=now)
+        quick.served(counted, plan, now=now)
 
 
 @given(POLICIES, st.lists(st.tuples(WAITING, LIMITS), min_size=1, max_size=15))
