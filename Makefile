@@ -1,9 +1,10 @@
 # GoQueue. `make` alone lists what there is.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-run run test check static bench bench-quick fuzz kill-transactions bank fmt docs clean
+.PHONY: help setup setup-run run test check static bench bench-quick bench-spark fuzz kill-transactions kill-spark bank fmt docs clean
 SHELL := /bin/bash
 BIN := .venv/bin
 ROUNDS ?= 500
+SPARK_ROUNDS ?= 30
 SECONDS ?= 600
 SEED ?= 1
 # Many tests wait for a disk or for a process; more than this would make those that measure time wait for each other.
@@ -39,12 +40,18 @@ bench: setup ## run the benchmarks; prints a table, saves JSON in bench/results
 bench-quick: setup ## the same in less time, with smaller inputs
 	$(BIN)/python -m bench --quick
 
+bench-spark: setup ## the same for Spark: reading, writing and streaming, beside Parquet
+	$(BIN)/python -m bench spark
+
 fuzz: setup ## ten million hostile inputs against the codec
 	$(BIN)/python tests/fuzz/fuzz_codec.py --inputs 10000000 --seed 1
 
 kill-transactions: setup ## kill -9 at each write of a transaction, then at ROUNDS random moments under SEED
 	$(BIN)/python -m tests.integration.transaction_steps
 	$(BIN)/python -m tests.integration.transaction_kills --rounds $(ROUNDS) --seed $(SEED)
+
+kill-spark: setup ## kill driver, Python workers and broker under running queries, SPARK_ROUNDS times, under SEED
+	$(BIN)/python -m tests.spark.faults --rounds $(SPARK_ROUNDS) --seed $(SEED)
 
 bank: setup ## transfers as transactions for SECONDS, while tellers crash and the broker is killed, under SEED
 	$(BIN)/python -m tests.workloads.bank --seconds $(SECONDS) --seed $(SEED)

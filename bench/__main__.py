@@ -8,13 +8,17 @@ from rich.console import Console
 
 from bench.report import Row, machine_facts, print_rows, save_rows
 
-GROUPS = ("codec", "storage", "broker", "groups", "queue", "delays", "transactions", "schemas")
+USUAL = ("codec", "storage", "broker", "groups", "queue", "delays", "transactions", "schemas")
+GROUPS = (*USUAL, "spark")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument(
-        "groups", nargs="*", metavar="GROUP", help=f"which to run: {', '.join(GROUPS)}; all when none is named"
+        "groups",
+        nargs="*",
+        metavar="GROUP",
+        help=f"which to run: {', '.join(GROUPS)}; all but spark when none is named",
     )
     parser.add_argument("--quick", action="store_true", help="smaller inputs, fewer rounds")
     arguments = parser.parse_args()
@@ -24,7 +28,7 @@ def main() -> int:
     console = Console(width=max(120, Console().width))
     facts = machine_facts()
     results: dict[str, list[Row]] = {}
-    for group in arguments.groups or GROUPS:
+    for group in arguments.groups or USUAL:
         console.print(f"[dim]measuring {group} …")
         results[group] = importlib.import_module(f"bench.bench_{group}").run(quick=arguments.quick)
         print_rows(group, results[group], console)

@@ -50,8 +50,9 @@ def _latency(server: BenchServer, *, quick: bool) -> list[Row]:
     answer = put_load(
         "queue_client", "latency", address=server.native, topic="latency", rate=5000, seconds=3 if quick else 20
     )
+    note = "fsync; one worker that polls again while up to 3 of its acknowledgements are under way"
     return [
-        row(f"from publish to the worker at 5 K/s, {key}", answer[f"{key}_ms"], "ms", at_most=most)
+        row(f"from publish to the worker at 5 K/s, {key}", answer[f"{key}_ms"], "ms", at_most=most, note=note)
         for key, most in (("p50", None), ("p99", 10), ("p999", None))
     ]
 

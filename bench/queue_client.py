@@ -29,30 +29,38 @@ async def fill(address: str, topic: str, count: int, priorities: bool = False) -
         return {"per_s": count / (time.perf_counter() - before)}
 
 
-async def cycle(address: str, topic: str, count: int, workers: int) -> dict[str, float]:
-    """Publish, take a hundred, acknowledge them together, all at the same time.
+class Acks:
+    """A worker goes on while its acknowledgements are on their way, up to three of them."""
 
-    A worker goes on while its acknowledgements are on their way, up to three of them.
-    """
-    left = count
+    def __init__(self, worker: Worker, tasks: asyncio.TaskGroup) -> None:
+        self._worker = worker
+        self._tasks = tasks
+        self._room = asyncio.Semaphore(3)
+        self.done = 0
+
+    async def send(self, jobs: list[Job]) -> None:
+        await self._room.acquire()
+        self._tasks.create_task(self._send(jobs))
+
+    async def _send(self, jobs: list[Job]) -> None:
+        await self._worker.ack(*jobs)
+        self.done += len(jobs)
+        self._room.release()
+
+
+async def cycle(address: str, topic: str, count: int, workers: int) -> dict[str, float]:
+    """Publish, take a hundred, acknowledge them together, all at the same time."""
+    under_way: list[Acks] = []
     begun = time.perf_counter()
 
     async def work() -> None:
-        nonlocal left
-        room = asyncio.Semaphore(3)
-        async with Worker(topic, group=GROUP, bootstrap=address) as worker, asyncio.TaskGroup() as acks:
-
-            async def ack(jobs: list[Job]) -> None:
-                nonlocal left
-                await worker.ack(*jobs)
-                left -= len(jobs)
-                room.release()
-
-            while left > 0:
+        async with Worker(topic, group=GROUP, bootstrap=address) as worker, asyncio.TaskGroup() as tasks:
+            acks = Acks(worker, tasks)
+            under_way.append(acks)
+            while sum(one.done for one in under_way) < count:
                 jobs = await worker.take(100, wait_ms=100)
                 if jobs:
-                    await room.acquire()
-                    acks.create_task(ack(jobs))
+                    await acks.send(jobs)
 
     await asyncio.gather(fill(address, topic, count), *(work() for _ in range(workers)))
     return {"per_s": count / (time.perf_counter() - begun)}
@@ -98,12 +106,13 @@ async def latency(address: str, topic: str, rate: int, seconds: int) -> dict[str
     count = rate * seconds
 
     async def work() -> None:
-        async with Worker(topic, group=GROUP, bootstrap=address) as worker:
+        async with Worker(topic, group=GROUP, bootstrap=address) as worker, asyncio.TaskGroup() as tasks:
+            acks = Acks(worker, tasks)
             while len(delays) < count:
                 jobs = await worker.take(500, wait_ms=1000)
                 now = time.perf_counter()
                 delays.extend(now - struct.unpack("d", job.value[:8])[0] for job in jobs)
-                await worker.ack(*jobs)
+                await acks.send(jobs)
 
     working = asyncio.create_task(work())
     each = max(1, rate // 500)

@@ -1,0 +1,93 @@
+"""The log as a table: rows/s read and written by Spark, beside Parquet and plain rows; what a micro-batch costs."""
+
+import tempfile
+from pathlib import Path
+
+from bench.report import Row, row, spread
+from bench.server import BenchServer, create_topics, put_load, running_server
+
+ONE, TWO = "local[1]", "local[2]"
+
+
+def run(*, quick: bool) -> list[Row]:
+    with (
+        tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as folder,
+        running_server(f"{folder}/data") as server,
+    ):
+        rows = _read(server, "small", 100_000 if quick else 1_000_000, 100, quick=quick, target=1e6)
+        rows += _read(server, "large", 20_000 if quick else 200_000, 1024, quick=quick, target=None)
+        return rows + _write(server, quick=quick) + _stream(server, quick=quick)
+
+
+def _read(server: BenchServer, topic: str, count: int, size: int, *, quick: bool, target: float | None) -> list[Row]:
+    create_topics(server, topic, partitions=2)
+    put_load("spark_client", "fill", address=server.native, topic=topic, count=count, size=size)
+    figures = {
+        master: put_load(
+            "spark_client",
+            "read",
+            address=server.native,
+            topic=topic,
+            count=count,
+            master=master,
+            rounds=1 if quick else 5,
+        )
+        for master in (ONE, TWO)
+    }
+    best = figures[TWO]
+    what = f"{count} × {size} B"
+    return [
+        row(f"read {what}", best["goqueue"], "rows/s", at_least=target, note="all columns but headers, two cores"),
+        row(f"read {what}, in MB", [one * size / 1e6 for one in best["goqueue"]], "MB/s"),
+        row(f"read {what}, values alone", best["pruned"], "rows/s"),
+        row(f"read {what} from Parquet, uncompressed", best["parquet"], "rows/s"),
+        row(f"read {what} by a source of rows", best["rows"], "rows/s"),
+        row(
+            f"{what}: against Parquet",
+            [100 * one for one in spread(best["goqueue"], best["parquet"])],
+            "%",
+            at_least=40,
+        ),
+        row(f"{what}: against a source of rows", spread(best["goqueue"], best["rows"]), "×", at_least=4),
+        row(f"{what}: two cores against one", spread(best["goqueue"], figures[ONE]["goqueue"]), "×"),
+    ]
+
+
+def _write(server: BenchServer, *, quick: bool) -> list[Row]:
+    count, rounds = (100_000, 1) if quick else (1_000_000, 4)
+    found = {}
+    for master in (ONE, TWO):
+        topic = f"written-{len(found)}"
+        create_topics(server, topic, partitions=2)
+        answer = put_load(
+            "spark_client", "write", address=server.native, topic=topic, count=count, master=master, rounds=rounds
+        )
+        found[master] = answer["per_s"]
+    return [
+        row(f"write {count} × 100 B", found[TWO], "rows/s", at_least=200e3, note="exactly once, fsync"),
+        row("write: two cores against one", spread(found[TWO], found[ONE]), "×"),
+    ]
+
+
+def _stream(server: BenchServer, *, quick: bool) -> list[Row]:
+    create_topics(server, "floor", "from", "to", partitions=2)
+    floors = put_load(
+        "spark_client", "floor", address=server.native, topic="floor", batches=6 if quick else 25, master=TWO
+    )
+    waits = put_load(
+        "spark_client",
+        "latency",
+        address=server.native,
+        topic="from",
+        target="to",
+        rate=10_000,
+        seconds=10 if quick else 40,
+        master=TWO,
+    )
+    return [
+        row("what a micro-batch costs at least", floors["ms"], "ms"),
+        *(
+            row(f"from producer through a query to a consumer at 10 K/s, {name}", waits[f"{name}_ms"], "ms")
+            for name in ("p50", "p99")
+        ),
+    ]
