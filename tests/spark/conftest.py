@@ -22,6 +22,12 @@ def server(tmp_path_factory) -> Iterator[Server]:
         yield running
 
 
+@pytest.fixture
+def server_of_its_own(tmp_path) -> Iterator[Server]:
+    with running_server(tmp_path / "broker") as running:
+        yield running
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory) -> Iterator[SparkSession]:
     settings = {

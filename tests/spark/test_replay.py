@@ -74,17 +74,29 @@ def test_a_sandbox_has_the_partitions_of_the_source_and_a_day_of_retention(run, 
     assert copied == {0: sources[0][1:], 1: sources[1][:3]}
 
 
-def test_a_replay_at_a_rate_takes_its_time_goes_on_and_ends(run, table, producer, numbers, tmp_path):
+def test_a_replay_at_a_rate_takes_its_time_goes_on_after_a_crash_and_ends(run, table, producer, numbers, tmp_path):
+    """The driver dies between the decision of the broker and the note of Spark that the last batch is done."""
     checkpoint = str(tmp_path / "replay")
-    first = run(numbers, f"{numbers}-copy", rate=15, name="slow", checkpoint=checkpoint, where="priority = 2")
+
+    def go(where="priority = 2"):
+        return run(numbers, f"{numbers}-copy", rate=15, name="slow", checkpoint=checkpoint, where=where)
+
+    first = go()
     assert (first.records, first.batches) == (40, 3)
     producer.send(numbers, b'{"n": 99}', key=b"key-0").result()
-    again = run(numbers, f"{numbers}-copy", rate=15, name="slow", checkpoint=checkpoint, where="priority = 2")
-    assert (again.records, again.already_done) == (0, True)
+    (tmp_path / "replay/query/commits/2").unlink()
+    (tmp_path / "replay/query/commits/.2.crc").unlink(missing_ok=True)
+    assert go().batches == 1
+    assert go().already_done
     found, _ = copies(table, f"{numbers}-copy")
     assert found == {b"key-%d" % key: list(range(key, 40, 4)) for key in range(4)}
-    with pytest.raises(InvalidRequest, match="belongs to a replay of .* where priority = 2"):
-        run(numbers, f"{numbers}-copy", rate=15, name="slow", checkpoint=checkpoint)
+    with pytest.raises(InvalidRequest, match=r"belongs to a replay of .* where priority = 2"):
+        go(where="priority = 1")
+
+
+def test_where_nothing_is_to_be_replayed_nothing_is(run, numbers):
+    assert run(numbers, f"{numbers}-copy", start="latest").records == 0
+    assert run(numbers, f"{numbers}-copy", where="false").records == 0
 
 
 @pytest.mark.parametrize(

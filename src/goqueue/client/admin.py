@@ -61,13 +61,18 @@ class Admin(TransactionAdmin):
         await self._link.ask(Opcode.DELETE_TOPIC, messages.DeleteTopic(name), messages.Done)
 
     async def offsets_at(
-        self, partitions: Iterable[LogId], at: Literal["earliest", "latest"] | int
+        self,
+        partitions: Iterable[LogId],
+        at: Literal["earliest", "latest"] | int,
+        *,
+        isolation: messages.IsolationName = "read_committed",
     ) -> dict[LogId, int]:
         """The earliest or latest offset of each, or the first whose record is not older than a time in ns."""
         questions = tuple(messages.OffsetQuestion(log.topic, log.partition, at) for log in partitions)
         if not questions:
             return {}
-        reply = await self._link.ask(Opcode.LIST_OFFSETS, messages.ListOffsets(questions), messages.Offsets)
+        request = messages.ListOffsets(questions, isolation)
+        reply = await self._link.ask(Opcode.LIST_OFFSETS, request, messages.Offsets)
         return {LogId(one.topic, one.partition): one.offset for one in reply.answers}
 
     # Groups.

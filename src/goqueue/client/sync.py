@@ -273,9 +273,15 @@ class Admin(BlockingTransactionAdmin):
     def delete_topic(self, name: str) -> None:
         self._run(self._client.delete_topic, name)
 
-    def offsets_at(self, partitions: Iterable[LogId], at: Literal["earliest", "latest"] | int) -> dict[LogId, int]:
+    def offsets_at(
+        self,
+        partitions: Iterable[LogId],
+        at: Literal["earliest", "latest"] | int,
+        *,
+        isolation: messages.IsolationName = "read_committed",
+    ) -> dict[LogId, int]:
         """The earliest or latest offset of each, or the first whose record is not older than a time in ns."""
-        return self._run(self._client.offsets_at, partitions, at)
+        return self._run(self._client.offsets_at, partitions, at, isolation=isolation)
 
     # Groups.
 

@@ -21,7 +21,7 @@ from goqueue.model.log import LogId
 from goqueue.spark.broker import Places
 from goqueue.spark.failures import plainly
 from goqueue.spark.options import EARLIEST, ReadOptions
-from goqueue.spark.ranges import Piece, Range, cut
+from goqueue.spark.ranges import PIECE_RECORDS, Piece, Range, cut
 from goqueue.spark.reading import read_piece
 
 __all__ = ["BatchReader"]
@@ -82,10 +82,10 @@ class BatchReader(DataSourceReader):
     @plainly
     def partitions(self) -> Sequence[InputPartition]:
         options = self._options
-        return cut(self._ranges(), pieces=options.min_partitions, most=options.piece_records)
+        return cut(self._ranges(), pieces=options.min_partitions, most=options.piece_records or PIECE_RECORDS)
 
     def _ranges(self) -> list[Range]:
-        options, places = self._options, Places(self._options)
+        options, places = self._options, places_of(self._options)
         logs = [log for log in places.partitions() if self._partitions is None or log.partition in self._partitions]
         if options.starting_ns is not None:
             starts = places.at(logs, options.starting_ns)
@@ -117,5 +117,20 @@ class BatchReader(DataSourceReader):
                     )
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Piece)
-        return read_piece(self._options, partition, self._schema)
+        if not isinstance(partition, Piece):
+            # Where there is nothing to read, Spark has a task for it all the same.
+            return iter(())
+        if self._options.path is None:
+            return read_piece(self._options, partition, self._schema)
+        from goqueue.spark.folder import read_folder_piece
+
+        return read_folder_piece(self._options, partition, self._schema)
+
+
+def places_of(options: ReadOptions) -> Places:
+    """Of a broker, or of a folder: only then the code that knows folders is loaded."""
+    if options.path is None:
+        return Places(options)
+    from goqueue.spark.folder import FolderPlaces
+
+    return FolderPlaces(options)

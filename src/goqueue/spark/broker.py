@@ -3,40 +3,55 @@
 import asyncio
 import re
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from goqueue.client.admin import Admin
 from goqueue.client.link import Link
-from goqueue.errors import UnknownTopic
+from goqueue.errors import BrokerUnreachable, UnknownTopic
 from goqueue.model.log import LogId
 from goqueue.spark.options import EARLIEST, LATEST, Offsets, ReadOptions
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
 
-__all__ = ["Places", "ask"]
+__all__ = ["RESTARTS_WITHIN_S", "Places", "ask"]
+
+RESTARTS_WITHIN_S = 60.0
+"""So long a stream waits for a broker that is away."""
+PAUSE_S = 0.5
 
 Result = TypeVar("Result")
 
 
-def ask(work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
-    """In an event loop of its own: Spark calls from threads that have none, and has no use for one."""
-    return asyncio.run(work())
+def ask(work: Callable[[], Coroutine[Any, Any, Result]], *, patience_s: float = 0.0) -> Result:
+    """In an event loop of its own: Spark calls from threads that have none, and has no use for one.
+
+    With patience it is tried again while the broker cannot be reached, which may be restarting.
+    """
+
+    async def patiently() -> Result:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + patience_s
+        while True:
+            try:
+                return await work()
+            except BrokerUnreachable:
+                if loop.time() >= until:
+                    raise
+            await asyncio.sleep(PAUSE_S)
+
+    return asyncio.run(patiently())
 
 
 class Places:
     """Partitions and offsets as options speak of them."""
 
-    def __init__(self, options: ReadOptions) -> None:
+    def __init__(self, options: ReadOptions, *, patience_s: float = 0.0) -> None:
         self._options = options
+        self._patience_s = patience_s
 
     def partitions(self) -> list[LogId]:
         """All that are wanted, as of now."""
-        return ask(self._partitions)
-
-    async def _partitions(self) -> list[LogId]:
-        options = self._options
-        async with Admin(options.bootstrap) as admin:
-            topics = {str(topic.name): topic.partitions for topic in await admin.topics()}
+        options, topics = self._options, self.topics()
         if options.pattern is not None:
             names: Iterable[str] = (name for name in topics if re.fullmatch(options.pattern, name))
         else:
@@ -45,7 +60,8 @@ class Places:
         for name in sorted(names):
             if name not in topics:
                 there = ", ".join(sorted(topics)[:10]) or "none at all"
-                raise UnknownTopic(f"there is no topic {name} at {options.bootstrap}", hint=f"there are: {there}")
+                where = options.path or options.bootstrap
+                raise UnknownTopic(f"there is no topic {name} at {where}", hint=f"there are: {there}")
             numbers = options.assigned[name] if options.assigned is not None else range(topics[name])
             missing = [number for number in numbers if not 0 <= number < topics[name]]
             if missing:
@@ -53,21 +69,24 @@ class Places:
             found += [LogId(name, number) for number in numbers]
         return found
 
-    def at(self, partitions: Iterable[LogId], at: int | str) -> dict[LogId, int]:
+    def topics(self) -> dict[str, int]:
+        """How many partitions each has."""
+
+        async def look() -> dict[str, int]:
+            async with Admin(self._options.bootstrap) as admin:
+                return {str(topic.name): topic.partitions for topic in await admin.topics()}
+
+        return ask(look, patience_s=self._patience_s)
+
+    def at(self, partitions: Iterable[LogId], at: Literal["earliest", "latest"] | int) -> dict[LogId, int]:
         """Offsets of `earliest`, `latest`, or of a time in nanoseconds."""
         logs = list(partitions)
 
         async def look() -> dict[LogId, int]:
-            link = Link(self._options.bootstrap)
-            try:
-                questions = tuple(messages.OffsetQuestion(*log, at) for log in logs)  # type: ignore[arg-type]
-                request = messages.ListOffsets(questions, self._options.isolation)  # type: ignore[arg-type]
-                reply = await link.ask(Opcode.LIST_OFFSETS, request, messages.Offsets)
-            finally:
-                await link.close()
-            return {LogId(one.topic, one.partition): one.offset for one in reply.answers}
+            async with Admin(self._options.bootstrap) as admin:
+                return await admin.offsets_at(logs, at, isolation=self._options.isolation)
 
-        return ask(look) if logs else {}
+        return ask(look, patience_s=self._patience_s) if logs else {}
 
     def given(self, partitions: Iterable[LogId], wanted: int | Offsets) -> dict[LogId, int]:
         """Offsets that were given as numbers, or as the beginning or the end."""
@@ -91,4 +110,4 @@ class Places:
             finally:
                 await link.close()
 
-        ask(tell)
+        ask(tell, patience_s=self._patience_s)

@@ -21,7 +21,7 @@ from goqueue.codec.arrow import to_arrow
 from goqueue.errors import InvalidRequest
 from goqueue.model.record import Flag
 
-__all__ = ["check_columns", "table_schema", "to_rows"]
+__all__ = ["DELIVERY_COUNT", "check_columns", "table_schema", "to_rows"]
 
 HEADERS = ArrayType(
     StructType([StructField("key", StringType(), nullable=False), StructField("value", BinaryType(), nullable=False)])
@@ -37,6 +37,9 @@ COLUMNS = {
     "priority": StructField("priority", IntegerType(), nullable=False),
     "trace_id": StructField("trace_id", StringType()),
 }
+DELIVERY_COUNT = "delivery_count"
+OF_QUEUES = {DELIVERY_COUNT: StructField(DELIVERY_COUNT, IntegerType(), nullable=False)}
+"""What rows have besides when they are leased."""
 _TRACEPARENT = "traceparent"
 _MICROSECONDS = pa.timestamp("us", tz="UTC")
 _STORED = ("offset", "timestamp", "key", "value", "headers", "priority")
@@ -45,16 +48,18 @@ _PAIRS = pa.list_(
 )
 
 
-def table_schema(*, include_headers: bool) -> StructType:
-    return StructType([field for name, field in COLUMNS.items() if name != "headers" or include_headers])
+def table_schema(*, include_headers: bool, is_queue: bool = False) -> StructType:
+    there = COLUMNS | (OF_QUEUES if is_queue else {})
+    return StructType([field for name, field in there.items() if name != "headers" or include_headers])
 
 
-def check_columns(schema: StructType) -> pa.Schema:
+def check_columns(schema: StructType, *, is_queue: bool = False) -> pa.Schema:
     """The columns that are wanted: what `.schema(…)` leaves out is neither decoded nor sent to Spark."""
+    there = COLUMNS | (OF_QUEUES if is_queue else {})
     for field in schema:
-        known = COLUMNS.get(field.name)
+        known = there.get(field.name)
         if known is None or known.dataType.simpleString() != field.dataType.simpleString():
-            shown = ", ".join(f"{one.name} {one.dataType.simpleString()}" for one in COLUMNS.values())
+            shown = ", ".join(f"{one.name} {one.dataType.simpleString()}" for one in there.values())
             raise InvalidRequest(f"no column {field.name} {field.dataType.simpleString()}", hint=f"there are {shown}")
     return to_arrow_schema(schema, timezone="UTC", prefers_large_types=False)
 

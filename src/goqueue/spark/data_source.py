@@ -9,10 +9,12 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from goqueue.errors import InvalidRequest
 from goqueue.spark.batch_reader import BatchReader
 from goqueue.spark.columns import check_columns, table_schema
 from goqueue.spark.failures import plainly
 from goqueue.spark.options import read_options, write_options
+from goqueue.spark.queue_reader import QueueReader
 from goqueue.spark.stream_reader import StreamReader
 from goqueue.spark.writing import BatchWriter, StreamWriter, check_written
 
@@ -28,15 +30,26 @@ class GoQueueDataSource(DataSource):
 
     @plainly
     def schema(self) -> StructType:
-        return table_schema(include_headers=read_options(self.options).include_headers)
+        options = read_options(self.options)
+        return table_schema(include_headers=options.include_headers, is_queue=options.queue is not None)
 
     @plainly
     def reader(self, schema: StructType) -> DataSourceReader:
-        return BatchReader(read_options(self.options), check_columns(schema))
+        options = read_options(self.options)
+        if options.queue is not None:
+            raise InvalidRequest(
+                "a queue has no end to read up to", hint="use readStream; trigger(availableNow=True) ends"
+            )
+        return BatchReader(options, check_columns(schema))
 
     @plainly
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        return StreamReader(read_options(self.options), check_columns(schema))
+        options = read_options(self.options)
+        if options.queue is not None:
+            return QueueReader(options, check_columns(schema, is_queue=True))
+        if options.path is not None:
+            raise InvalidRequest("a folder does not grow", hint="use read, or a broker's bootstrap")
+        return StreamReader(options, check_columns(schema))
 
     @plainly
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:

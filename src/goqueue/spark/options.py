@@ -3,11 +3,12 @@
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from goqueue.errors import InvalidRequest
+from goqueue.wire.native.messages import IsolationName
 
 __all__ = ["EARLIEST", "LATEST", "Offsets", "ReadOptions", "WriteOptions", "read_options", "write_options"]
 
@@ -19,6 +20,7 @@ Offsets = Mapping[str, Mapping[int, int]]
 
 NAMES = {
     "bootstrap": "host:port of the native listener (127.0.0.1:7171)",
+    "path": "a data folder of a broker that is not running, or a copy of one, to read instead",
     "subscribe": "topics to read, with commas",
     "subscribePattern": "a regular expression for the names of topics",
     "assign": 'partitions to read, as JSON: {"orders": [0, 1]}',
@@ -28,22 +30,32 @@ NAMES = {
     "endingTimestamp": "as above: records that are older; for batches",
     "maxOffsetsPerTrigger": "records in one micro-batch, at most",
     "minPartitions": "pieces to read side by side, at least",
-    "maxRecordsPerPartition": "records in one of these pieces, at most (250000)",
+    "maxRecordsPerPartition": "records in a piece, at most (250000; in a stream a partition is one piece)",
     "failOnDataLoss": "whether records that retention has taken are an error (true)",
     "includeHeaders": "whether there is a column for headers (false)",
     "isolation": "read_committed or read_uncommitted",
     "groupIdPrefix": "the group to which a stream commits what it has done, so that its lag can be seen",
+    "queue": "the group as whose worker a stream takes records: they are acknowledged when their batch is committed",
+    "visibilityTimeout": "milliseconds that records of a queue stay leased when nobody extends that (30000)",
     "topic": "where to write, for rows without a topic of their own",
     "queryName": "part of the key under which a batch is written once, for batches that are to be repeated safely",
     "partTimeout": "milliseconds that a batch may take until it is committed (900000)",
 }
 DEFAULT_BOOTSTRAP = "127.0.0.1:7171"
-PIECE_RECORDS = 250_000
 PART_TIMEOUT_MS = 15 * 60 * 1000
+VISIBILITY_MS = 30_000
+QUEUE_BATCH = 10_000
+LARGEST_QUEUE_BATCH = 100_000
+"""More a broker does not settle at once."""
 _KNOWN = {name.lower(): name for name in NAMES}
-_PASSED_BY_SPARK = {"path", "checkpointlocation", "checkpointpath"}
+_PASSED_BY_SPARK = {"checkpointlocation", "checkpointpath"}
+_PASSED_TO_SINKS = _PASSED_BY_SPARK | {"path"}
 _READING = set(NAMES) - {"topic", "queryName", "partTimeout"}
 _WRITING = {"bootstrap", "topic", "queryName", "partTimeout"}
+_OF_QUEUES = {
+    *("bootstrap", "queue", "visibilityTimeout", "subscribe", "subscribePattern", "startingOffsets"),
+    *("maxOffsetsPerTrigger", "minPartitions", "includeHeaders", "failOnDataLoss"),
+}
 
 
 class ReadOptions(msgspec.Struct, frozen=True):
@@ -57,11 +69,18 @@ class ReadOptions(msgspec.Struct, frozen=True):
     ending_ns: int | None = None
     max_per_trigger: int | None = None
     min_partitions: int = 1
-    piece_records: int = PIECE_RECORDS
+    piece_records: int | None = None
     fail_on_data_loss: bool = True
     include_headers: bool = False
-    isolation: str = "read_committed"
+    isolation: IsolationName = "read_committed"
     group: str | None = None
+    path: str | None = None
+    queue: str | None = None
+    visibility_ms: int = VISIBILITY_MS
+
+    @property
+    def queue_batch(self) -> int:
+        return self.max_per_trigger or QUEUE_BATCH
 
 
 class WriteOptions(msgspec.Struct, frozen=True):
@@ -72,7 +91,8 @@ class WriteOptions(msgspec.Struct, frozen=True):
 
 
 def read_options(options: Mapping[str, str]) -> ReadOptions:
-    given = _named(options, _READING, "reading")
+    given = _named(options, _READING, "reading", _PASSED_BY_SPARK)
+    _check_kind(given)
     chosen = [name for name in ("subscribe", "subscribePattern", "assign") if name in given]
     if len(chosen) != 1:
         raise InvalidRequest(
@@ -82,9 +102,6 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
         raise InvalidRequest("startingOffsets and startingTimestamp given", hint="give one of them")
     if "endingOffsets" in given and "endingTimestamp" in given:
         raise InvalidRequest("endingOffsets and endingTimestamp given", hint="give one of them")
-    isolation = given.get("isolation", "read_committed")
-    if isolation not in ("read_committed", "read_uncommitted"):
-        raise InvalidRequest(f"isolation = {isolation}", hint="it is read_committed or read_uncommitted")
     return ReadOptions(
         bootstrap=given.get("bootstrap", DEFAULT_BOOTSTRAP),
         topics=tuple(name.strip() for name in given.get("subscribe", "").split(",") if name.strip()),
@@ -96,16 +113,48 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
         ending_ns=_instant("endingTimestamp", given.get("endingTimestamp")),
         max_per_trigger=_number("maxOffsetsPerTrigger", given.get("maxOffsetsPerTrigger")),
         min_partitions=_number("minPartitions", given.get("minPartitions")) or 1,
-        piece_records=_number("maxRecordsPerPartition", given.get("maxRecordsPerPartition")) or PIECE_RECORDS,
+        piece_records=_number("maxRecordsPerPartition", given.get("maxRecordsPerPartition")),
         fail_on_data_loss=_truth("failOnDataLoss", given.get("failOnDataLoss", "true")),
         include_headers=_truth("includeHeaders", given.get("includeHeaders", "false")),
-        isolation=isolation,
+        isolation=_isolation(given.get("isolation", "read_committed")),
         group=given.get("groupIdPrefix"),
+        path=given.get("path"),
+        queue=given.get("queue"),
+        visibility_ms=_number("visibilityTimeout", given.get("visibilityTimeout")) or VISIBILITY_MS,
     )
 
 
+def _check_kind(given: Mapping[str, str]) -> None:
+    """A broker, a folder or a queue: not all options are for all of them."""
+    if "path" in given and "bootstrap" in given:
+        raise InvalidRequest("bootstrap and path given", hint="give one of them: a broker that runs, or a folder")
+    if "path" in given and "groupIdPrefix" in given:
+        raise InvalidRequest("groupIdPrefix and path given", hint="a folder has nobody to commit offsets to")
+    if "queue" not in given:
+        if "visibilityTimeout" in given:
+            raise InvalidRequest("visibilityTimeout without queue", hint="it is for the option queue")
+        return
+    if not given["queue"]:
+        raise InvalidRequest("queue = nothing", hint=f"queue is {NAMES['queue']}")
+    others = sorted(set(given) - _OF_QUEUES)
+    if others:
+        raise InvalidRequest(
+            f"{others[0]} is not an option of a queue", hint=f"there are {', '.join(sorted(_OF_QUEUES))}"
+        )
+    if given.get("startingOffsets", "earliest") not in ("earliest", "latest"):
+        raise InvalidRequest(
+            f"startingOffsets = {given['startingOffsets'][:80]}",
+            hint="a new group of a queue begins at earliest or latest",
+        )
+    if (_number("maxOffsetsPerTrigger", given.get("maxOffsetsPerTrigger")) or 0) > LARGEST_QUEUE_BATCH:
+        raise InvalidRequest(
+            f"maxOffsetsPerTrigger = {given['maxOffsetsPerTrigger']}",
+            hint=f"of a queue it is at most {LARGEST_QUEUE_BATCH}",
+        )
+
+
 def write_options(options: Mapping[str, str]) -> WriteOptions:
-    given = _named(options, _WRITING, "writing")
+    given = _named(options, _WRITING, "writing", _PASSED_TO_SINKS)
     return WriteOptions(
         bootstrap=given.get("bootstrap", DEFAULT_BOOTSTRAP),
         topic=given.get("topic") or None,
@@ -114,11 +163,11 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
     )
 
 
-def _named(options: Mapping[str, str], allowed: set[str], what: str) -> dict[str, str]:
+def _named(options: Mapping[str, str], allowed: set[str], what: str, ignored: set[str]) -> dict[str, str]:
     """Spark hands over names in lower case."""
     given = {}
     for name, value in options.items():
-        if name.lower() in _PASSED_BY_SPARK:
+        if name.lower() in ignored:
             continue
         known = _KNOWN.get(name.lower())
         if known is None or known not in allowed:
@@ -126,6 +175,13 @@ def _named(options: Mapping[str, str], allowed: set[str], what: str) -> dict[str
             raise InvalidRequest(f"{name} is not an option for {what}", hint=f"there are {lines}")
         given[known] = str(value)
     return given
+
+
+def _isolation(text: str) -> IsolationName:
+    isolation: dict[str, IsolationName] = {name: name for name in get_args(IsolationName)}
+    if text not in isolation:
+        raise InvalidRequest(f"isolation = {text}", hint=f"it is {' or '.join(isolation)}")
+    return isolation[text]
 
 
 def _pattern(text: str | None) -> str | None:

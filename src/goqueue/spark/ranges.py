@@ -8,7 +8,9 @@ from pyspark.sql.datasource import InputPartition
 
 from goqueue.model.log import LogId
 
-__all__ = ["Piece", "Range", "cut", "limited"]
+__all__ = ["PIECE_RECORDS", "Piece", "Range", "cut", "limited"]
+
+PIECE_RECORDS = 250_000
 
 
 class Range(NamedTuple):
@@ -35,11 +37,15 @@ class Piece(InputPartition):
         return f"{self.topic}/{self.partition} {self.start}..{self.end}"
 
 
-def cut(ranges: Iterable[Range], *, pieces: int, most: int) -> list[Piece]:
-    """At least so many pieces, if there are records for them, and none of more than `most` offsets."""
+def cut(ranges: Iterable[Range], *, pieces: int = 1, most: int | None = PIECE_RECORDS) -> list[Piece]:
+    """At least so many pieces, if there are records for them, and none of more than `most` offsets.
+
+    One partition in several pieces is read sooner, but what is written of them in turn keeps no order among them.
+    """
     wanted = [one for one in ranges if len(one) > 0]
     total = sum(map(len, wanted))
-    size = max(1, min(most, -(-total // max(1, pieces))))
+    size = max(1, -(-total // pieces) if pieces > len(wanted) else total)
+    size = size if most is None else min(most, size)
     found = []
     for one in wanted:
         count = -(-len(one) // size)

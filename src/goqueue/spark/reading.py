@@ -14,6 +14,7 @@ from goqueue.client.link import Link
 from goqueue.client.message import RawBatch
 from goqueue.errors import ERRORS_BY_CODE, BrokerUnreachable, GoQueueError, OffsetOutOfRange
 from goqueue.model.runs import offsets_of
+from goqueue.spark.broker import RESTARTS_WITHIN_S
 from goqueue.spark.columns import to_rows
 from goqueue.spark.failures import plainly
 from goqueue.spark.options import ReadOptions
@@ -21,20 +22,24 @@ from goqueue.spark.ranges import Piece
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
 
-__all__ = ["read_piece"]
+__all__ = ["read_chunks", "read_piece"]
 
 FETCH_BYTES = 8 * 1024 * 1024
-UNREACHABLE_FOR_S = 60.0
 
 
 @plainly
 def read_piece(options: ReadOptions, piece: Piece, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """All visible records of the piece, in order."""
+    for batch in read_chunks(options, piece):
+        rows = to_rows(batch, schema)
+        if rows.num_rows:
+            yield rows
+
+
+def read_chunks(options: ReadOptions, piece: Piece) -> Iterator[RawBatch]:
+    """As `read_piece`, before they become rows."""
     with _Chunks(options, piece) as chunks:
-        for batch in chunks:
-            rows = to_rows(batch, schema)
-            if rows.num_rows:
-                yield rows
+        yield from chunks
 
 
 class _Chunks:
@@ -82,9 +87,9 @@ class _Chunks:
             FETCH_BYTES,
             1000,
             None,
-            self._options.isolation,  # type: ignore[arg-type]
+            self._options.isolation,
         )
-        until = self._loop.time() + UNREACHABLE_FOR_S
+        until = self._loop.time() + RESTARTS_WITHIN_S
         while True:
             try:
                 reply, records = await self._link.request(Opcode.FETCH, request, messages.Fetched)

@@ -11,7 +11,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from goqueue.errors import OffsetOutOfRange
 from goqueue.model.log import LogId
-from goqueue.spark.broker import Places
+from goqueue.spark.broker import RESTARTS_WITHIN_S, Places
 from goqueue.spark.failures import plainly
 from goqueue.spark.options import LATEST, ReadOptions
 from goqueue.spark.ranges import Piece, Range, cut, limited
@@ -29,7 +29,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: ReadOptions, schema: pa.Schema) -> None:
         self._options = options
         self._schema = schema
-        self._places = Places(options)
+        self._places = Places(options, patience_s=RESTARTS_WITHIN_S)
         self._target: dict[LogId, int] | None = None
         """With `availableNow`: where everything ended when the query began."""
 
@@ -63,7 +63,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target = self._ends()
 
     def _ends(self) -> dict[LogId, int]:
-        return self._places.at(self._places.partitions(), "latest")
+        """Never beyond the end that was given, if there is one."""
+        options, logs = self._options, self._places.partitions()
+        ends = self._places.at(logs, "latest")
+        if options.ending_ns is not None:
+            given = self._places.at(logs, options.ending_ns)
+        else:
+            given = self._places.given(logs, options.ending) if options.ending != LATEST else ends
+        return {log: min(at, given[log]) for log, at in ends.items()}
 
     # Reading.
 

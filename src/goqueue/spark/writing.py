@@ -6,8 +6,9 @@ batch that is replayed after a crash of the driver, and a zombie that comes too 
 
 import secrets
 from collections.abc import Iterator, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -28,19 +29,15 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from goqueue import codec
 from goqueue.client.admin import Admin
-from goqueue.client.part import Part
-from goqueue.client.partitioner import TopicPartitioner
 from goqueue.errors import AlreadyDecided, InvalidRequest
-from goqueue.model.record import Record
 from goqueue.spark.broker import ask
 from goqueue.spark.failures import plainly
 from goqueue.spark.options import WriteOptions
+from goqueue.spark.sending import Sending
 
 __all__ = ["BatchWriter", "StreamWriter", "check_written"]
 
-BATCH_RECORDS = 5000
 QUERY_ID, BATCH_ID = "sql.streaming.queryId", "streaming.sql.batchId"
 """What Spark tells every task of a stream."""
 
@@ -80,11 +77,13 @@ def _columns() -> str:
 
 @dataclass
 class Prepared(WriterCommitMessage):
-    """What a task tells the driver: its part, and how many records are in it; no part when all was decided before."""
+    """What a task tells the driver: its part, if it had rows for one."""
 
     key: str
     token: int | None
     records: int
+    was_decided: bool = False
+    """By a driver that was killed before Spark knew of it: this batch is written."""
 
 
 class BatchWriter(DataSourceArrowWriter):
@@ -131,102 +130,28 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
 
 async def _write(options: WriteOptions, key: str, batches: Iterator[pa.RecordBatch]) -> Prepared:
-    async with Admin(options.bootstrap) as admin:
+    first = next(batches, None)
+    if first is None:
+        return Prepared(key, None, 0)
+    async with Admin(options.bootstrap) as admin, AsyncExitStack() as stack:
         part = admin.part(key, timeout_ms=options.part_timeout_ms)
         try:
             await part.begin()
         except AlreadyDecided:
-            # By a driver that was killed before Spark knew of it: this batch is done.
-            return Prepared(key, None, 0)
-        async with _Entered(part):
-            count = await _Sending(admin, part, options).send(batches)
-            return Prepared(key, await part.prepare(), count)
-
-
-class _Entered:
-    """A part that has begun, until the task is done with it."""
-
-    def __init__(self, part: Part) -> None:
-        self._part = part
-
-    async def __aenter__(self) -> Part:
-        return self._part
-
-    async def __aexit__(self, *error: Any) -> None:
-        await self._part.__aexit__(*error)
-
-
-class _Sending:
-    """Rows become encoded batches, one for each partition at a time."""
-
-    def __init__(self, admin: Admin, part: Part, options: WriteOptions) -> None:
-        self._admin = admin
-        self._part = part
-        self._options = options
-        self._partitioners: dict[str, TopicPartitioner] = {}
-        self._waiting: dict[tuple[str, int], list[Record]] = {}
-
-    async def send(self, batches: Iterator[pa.RecordBatch]) -> int:
-        count = 0
-        for batch in batches:
-            for row in batch.to_pylist():
-                await self._take(row)
-            count += batch.num_rows
-        for place in list(self._waiting):
-            await self._flush(place)
-        return count
-
-    async def _take(self, row: dict[str, Any]) -> None:
-        topic = row.get("topic") or self._options.topic
-        if topic is None:
-            raise InvalidRequest("a row without a topic", hint="give the option topic for those")
-        key = _bytes(row.get("key"))
-        record = Record(
-            value=_bytes(row["value"]),
-            key=key,
-            headers=tuple((one["key"], one["value"]) for one in row.get("headers") or ()),
-            priority=2 if row.get("priority") is None else row["priority"],
-        )
-        due = row.get("deliver_at")
-        partitioner = self._partitioners.get(topic) or await self._load(topic)
-        place = (topic, partitioner.pick(key, row.get("partition")))
-        if due is not None:
-            await self._part.send(
-                topic,
-                record.value,
-                key=key,
-                headers=record.headers,
-                partition=place[1],
-                priority=record.priority,
-                deliver_at_ns=int(due.timestamp() * 1_000_000) * 1000,
-            )
-            return
-        waiting = self._waiting.setdefault(place, [])
-        waiting.append(record)
-        if len(waiting) >= BATCH_RECORDS:
-            await self._flush(place)
-
-    async def _load(self, topic: str) -> TopicPartitioner:
-        made = self._partitioners[topic] = TopicPartitioner(await self._admin.topic(topic), "murmur3")
-        return made
-
-    async def _flush(self, place: tuple[str, int]) -> None:
-        records = self._waiting.pop(place)
-        self._partitioners[place[0]].batch_left(place[1])
-        await self._part.send_batch(*place, codec.encode(records), len(records))
-
-
-def _bytes(value: str | bytes | None) -> bytes | None:
-    return value.encode() if isinstance(value, str) else value
+            return Prepared(key, None, 0, was_decided=True)
+        stack.push_async_exit(part)
+        count = await Sending(admin, part, options.topic).send(chain((first,), batches))
+        return Prepared(key, await part.prepare(), count)
 
 
 def _decide(options: WriteOptions, key: str, messages: list[WriterCommitMessage | None]) -> None:
     told = [one for one in messages if isinstance(one, Prepared) and one.key == key]
-    if any(one.token is None for one in told):
-        # A driver before this one has decided; what tasks have written since is left out, and expires.
+    if any(one.was_decided for one in told):
         _give_up(options, [*told])
         return
     tokens = [one.token for one in told if one.token is not None]
+    if not tokens:
+        return
 
     async def decide() -> None:
         async with Admin(options.bootstrap) as admin:

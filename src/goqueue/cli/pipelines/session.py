@@ -1,5 +1,6 @@
 """What every pipeline is told: where Spark runs and with which settings; a session, with progress and plain errors."""
 
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -52,6 +53,7 @@ def running(name: str, master: str, conf: list[str] | None) -> Iterator["SparkSe
     from goqueue.spark import open_session, reason
     from goqueue.spark.watching import watched
 
+    _hush()
     spark = open_session(f"goqueue {name}", master=master, settings={"spark.log.level": "ERROR", **settings})
     try:
         with _bar(name) as tell, watched(spark, tell):
@@ -60,6 +62,14 @@ def running(name: str, master: str, conf: list[str] | None) -> Iterator["SparkSe
         raise PipelineFailed(reason(error)) from None
     finally:
         spark.stop()
+
+
+def _hush() -> None:
+    """PySpark logs every query that it refuses with its Java stack, besides raising it."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _setting(text: str) -> tuple[str, str]:

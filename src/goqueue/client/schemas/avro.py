@@ -19,7 +19,7 @@ from goqueue.client.schemas.serializing import HasRegistry, Writer
 from goqueue.errors import InvalidSchema, SchemaMismatch
 from goqueue.wire.framed_values import HEAD_BYTES
 
-__all__ = ["AvroReader", "AvroWriter"]
+__all__ = ["AvroReader", "AvroWriter", "parsed"]
 
 GivenSchema = Schema | str | Mapping[str, Any] | Sequence[Any]
 
@@ -49,7 +49,7 @@ class AvroWriter(Writer):
 
     def _before(self) -> None:
         if self._parsed is None:
-            self._parsed = _parsed(self._registry, self._given)
+            self._parsed = parsed(self._registry, self._given)
 
     def _body(self, value: Any) -> bytes:
         if self._parsed in PLAIN_BYTES and isinstance(value, bytes):
@@ -76,11 +76,11 @@ class AvroReader(Reader):
         written = self._registry.schema(schema_id)
         if written.type != AVRO:
             raise SchemaMismatch(f"schema {schema_id} is {written.type}, and Avro is read here")
-        writer = _parsed(self._registry, written)
+        writer = parsed(self._registry, written)
         if holds_endless_arrays(writer):
             raise InvalidSchema(f"schema {schema_id} has arrays whose items take no bytes: a few could hold billions")
         most = LARGEST_RECURSIVE if is_recursive(writer) else None
-        reader = None if self._reader_schema is None else _parsed(self._registry, self._reader_schema)
+        reader = None if self._reader_schema is None else parsed(self._registry, self._reader_schema)
 
         def read(data: bytes) -> Any:
             if writer in PLAIN_BYTES and reader in (None, *PLAIN_BYTES):
@@ -126,7 +126,8 @@ class _Texts(repository.AbstractSchemaRepository):
         return self._schemas[name]
 
 
-def _parsed(registry: Registry, schema: Schema) -> Any:
+def parsed(registry: Registry, schema: Schema) -> Any:
+    """With all that it refers to in its place."""
     texts = texts_referred_to(registry, schema) | {ROOT: schema.text}
     try:
         schemas = {name: json.loads(text) for name, text in texts.items()}

@@ -13,7 +13,7 @@ from goqueue.client.schemas.serializing import HasRegistry, Writer
 from goqueue.errors import InvalidSchema, SchemaMismatch
 from goqueue.wire.framed_values import message_path, read_message_path
 
-__all__ = ["ProtobufReader", "ProtobufWriter"]
+__all__ = ["WELL_KNOWN", "ProtobufReader", "ProtobufWriter", "file_of"]
 
 WELL_KNOWN = ("google/protobuf/", "google/type/", "confluent/")
 """Files that every reader has: they are not registered."""
@@ -70,7 +70,7 @@ class ProtobufReader(Reader):
         written = self._registry.schema(schema_id, serialized=True)
         if written.type != PROTOBUF:
             raise SchemaMismatch(f"schema {schema_id} is {written.type}, and Protobuf is read here")
-        file = _file(written.text)
+        file = file_of(written.text)
         wanted = _local_name(_descriptor(self._type))
 
         def read(data: bytes) -> Message:
@@ -101,7 +101,8 @@ def _serialized(file: FileDescriptor) -> str:
     return base64.b64encode(file.serialized_pb).decode()
 
 
-def _file(text: str) -> FileDescriptorProto:
+def file_of(text: str) -> FileDescriptorProto:
+    """Of a schema that the registry gave as `serialized`."""
     try:
         return FileDescriptorProto.FromString(base64.b64decode(text, validate=True))
     except (ValueError, DecodeError) as error:

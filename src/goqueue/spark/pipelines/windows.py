@@ -1,0 +1,139 @@
+"""How much happened for each key in each stretch of time: counts and sums in windows that move with the log.
+
+A window is told when the watermark has passed it: the latest time seen, less the lateness that is allowed. From then on
+it does not change, and what comes even later is left out. Until then it lives in Spark's state.
+"""
+
+from tempfile import TemporaryDirectory
+
+import msgspec
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from goqueue.errors import InvalidRequest
+from goqueue.spark.failures import reason
+from goqueue.spark.pipelines.streams import finish, triggered
+
+__all__ = ["WindowOptions", "WindowsJob", "WindowsSummary", "as_records", "run", "windowed"]
+
+KEY = "key"
+
+
+class WindowOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Lengths are as Spark writes them: `1 minute`. `by`, `total` and `at` are fields of JSON values: `user.id`."""
+
+    length: str = "1 minute"
+    slide: str | None = None
+    late: str = "1 minute"
+    by: str | None = None
+    """None for the key of the record."""
+    total: str | None = None
+    at: str | None = None
+    """None for the timestamp of the record."""
+
+
+class WindowsJob(msgspec.Struct, frozen=True, kw_only=True):
+    """Into a topic, a folder of Parquet, or, if neither is given, onto the console."""
+
+    server: str
+    topic: str
+    into_topic: str | None = None
+    into_folder: str | None = None
+    checkpoint: str | None = None
+    updates: bool = False
+    """Tell windows each time they change, instead of once."""
+    batch_records: int = 1_000_000
+    follow: bool = False
+    every: str = "10 seconds"
+
+
+class WindowsSummary(msgspec.Struct, frozen=True):
+    topic: str
+    into: str
+    batches: int
+    records: int
+    windows: int | None
+    """Told in this run; unknown for sinks that Spark does not count for."""
+    watermark: str | None
+
+
+def windowed(frame: DataFrame, options: WindowOptions) -> DataFrame:
+    """Columns window_start, window_end, key, count, and sum if a field is given; of a stream or of a table."""
+    try:
+        rows = frame.select(
+            _moment(options.at).alias("moment"),
+            (F.col(KEY).cast("string") if options.by is None else _field(options.by)).alias(KEY),
+            (F.lit("") if options.total is None else _field(options.total)).try_cast("double").alias("amount"),
+        )
+        window = F.window("moment", options.length, options.slide or options.length)
+        groups = rows.withWatermark("moment", options.late).groupBy(window.alias("window"), KEY)
+        wanted = [F.count("*").alias("count")] + ([F.sum("amount").alias("sum")] if options.total else [])
+        told = groups.agg(*wanted)
+        return told.select(
+            F.col("window.start").alias("window_start"), F.col("window.end").alias("window_end"), *told.columns[1:]
+        )
+    except PySparkException as error:
+        slide = options.slide or options.length
+        raise InvalidRequest(
+            f"windows of {options.length} every {slide}, late by {options.late}: {reason(error)}",
+            hint="write lengths like 30 seconds or 1 hour; a slide is no longer than its window",
+        ) from None
+
+
+def _moment(field: str | None) -> Column:
+    """Text of ISO 8601, or milliseconds since 1970; a record that says neither belongs to no window."""
+    if field is None:
+        return F.col("timestamp")
+    text = _field(field)
+    return F.coalesce(F.timestamp_millis(text.try_cast("long")), text.try_cast("timestamp"))
+
+
+def _field(path: str) -> Column:
+    """As text; null for what is no JSON, or has no such field."""
+    steps = "".join(f"['{step}']" for step in path.removeprefix("$.").split("."))
+    return F.get_json_object(F.col("value").cast("string"), f"${steps}")
+
+
+def as_records(windows: DataFrame) -> DataFrame:
+    """Key and JSON, to be written to a topic: windows of a key are in one partition, in their order."""
+    return windows.select(KEY, F.to_json(F.struct(*windows.columns)).alias("value"))
+
+
+def run(spark: SparkSession, job: WindowsJob, options: WindowOptions) -> WindowsSummary:
+    """All that is there, or until somebody stops it; run again with its checkpoint, it goes on."""
+    _check(job)
+    reader = spark.readStream.format("goqueue").option("bootstrap", job.server).option("subscribe", job.topic)
+    reader = reader.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", str(job.batch_records))
+    windows = windowed(reader.load(), options)
+    with TemporaryDirectory(prefix="goqueue-windows-") as nowhere:
+        checkpoint = job.checkpoint or (f"{job.into_folder}/_checkpoint" if job.into_folder else nowhere)
+        writer = _writer(windows, job).option("checkpointLocation", checkpoint).queryName(f"windows of {job.topic}")
+        query = triggered(writer, follow=job.follow, every=job.every).start()
+        (done,) = finish([query], follow=job.follow)
+    into = job.into_topic or job.into_folder or "console"
+    return WindowsSummary(job.topic, into, done.batches, done.rows_in, done.rows_out, done.watermark)
+
+
+def _check(job: WindowsJob) -> None:
+    if job.into_topic and job.into_folder:
+        raise InvalidRequest("a topic and a folder to write to", hint="give one of them")
+    if job.into_topic and not job.checkpoint:
+        raise InvalidRequest(
+            "no checkpoint", hint="say where the state is kept: with it every window is written to the topic once"
+        )
+    if job.into_topic == job.topic:
+        raise InvalidRequest(f"{job.topic} would be read and written", hint="write to another topic")
+    if job.into_folder and job.updates:
+        raise InvalidRequest("files cannot be changed", hint="leave out --updates, or write to a topic")
+
+
+def _writer(windows: DataFrame, job: WindowsJob) -> DataStreamWriter:
+    mode = "update" if job.updates else "append"
+    if job.into_topic:
+        sink = as_records(windows).writeStream.format("goqueue").option("bootstrap", job.server)
+        return sink.option("topic", job.into_topic).outputMode(mode)
+    if job.into_folder:
+        return windows.writeStream.format("parquet").option("path", job.into_folder).outputMode(mode)
+    return windows.writeStream.format("console").option("truncate", "false").outputMode(mode)

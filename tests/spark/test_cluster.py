@@ -1,0 +1,143 @@
+"""Where Spark does not run in this process: a cluster of its own master and workers, and Spark Connect."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from tests.behaviour.serving import free_port
+
+ROOT = Path(__file__).parents[2]
+SPARK = Path(pyspark.__file__).parent
+SUBMIT = ROOT / "src" / "goqueue" / "spark" / "submit.py"
+START_WITHIN_S = 120.0
+RUN_WITHIN_S = 400.0
+
+
+@contextmanager
+def process(log, *command, env):
+    """Runs until the block ends; what it says is in the file."""
+    with log.open("wb") as said:
+        running = subprocess.Popen(command, stdout=said, stderr=said, env=env, start_new_session=True)
+    try:
+        yield running
+    finally:
+        running.kill()
+        running.wait()
+
+
+def wait_for(log, said, times=1):
+    deadline = time.monotonic() + START_WITHIN_S
+    while len(re.findall(said, log.read_text())) < times:
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.1)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """What is installed on no executor, and goes there with the job."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", folder, ROOT]
+    subprocess.run(command, check=True, capture_output=True)
+    (built,) = folder.glob("goqueue-*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """A master and two workers, each a process, whose Python knows what GoQueue needs but not GoQueue."""
+    folder = tmp_path_factory.mktemp("cluster")
+    port = free_port()
+    env = {
+        **os.environ,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_NO_DAEMONIZE": "1",
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_WORKER_DIR": str(folder / "work"),
+    }
+    spark_class = str(SPARK / "bin" / "spark-class")
+    address = f"spark://127.0.0.1:{port}"
+    with ExitStack() as stack:
+        master = (spark_class, "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(port))
+        stack.enter_context(process(folder / "master.log", *master, "--webui-port", str(free_port()), env=env))
+        wait_for(folder / "master.log", "I have been elected leader")
+        for number in range(2):
+            worker = (spark_class, "org.apache.spark.deploy.worker.Worker", address, "--cores", "1", "--memory", "700m")
+            flags = ("--host", "127.0.0.1", "--webui-port", str(free_port()))
+            stack.enter_context(process(folder / f"worker{number}.log", *worker, *flags, env=env))
+        wait_for(folder / "master.log", "Registering worker", times=2)
+        yield address
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_pipeline_runs_under_spark_submit_on_a_cluster_that_gets_the_wheel(
+    cluster, wheel, server, producer, table, topic, tmp_path
+):
+    producer.send_many(topic, [b"%d" % number for number in range(1000)], keys=[b"k%d" % (n % 7) for n in range(1000)])
+    site_packages = str(SPARK.parent)
+    env = {
+        **os.environ,
+        # An editable installation is found through the environment alone, so this Python does not have it.
+        "PYSPARK_PYTHON": sys._base_executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYTHONPATH": site_packages,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    command = [
+        *(SPARK / "bin" / "spark-submit", "--master", cluster, "--py-files", wheel),
+        *("--conf", "spark.executor.memory=512m", "--conf", "spark.ui.enabled=false"),
+        *("--conf", f"spark.executorEnv.PYTHONPATH={site_packages}"),
+        *(SUBMIT, "replay", topic, "--to", f"{topic}-copy", "--server", server.native),
+    ]
+    with_target = subprocess.run(
+        [sys.executable, "-m", "goqueue", "topic", "create", f"{topic}-copy", "--partitions", "2", "-s", server.native],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert with_target.returncode == 0, with_target.stderr
+    done = subprocess.run(
+        command, env=env, cwd=tmp_path, check=False, capture_output=True, text=True, timeout=RUN_WITHIN_S
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert table(subscribe=f"{topic}-copy").load().count() == 1000
+
+
+CONNECT = """
+import sys
+from pyspark.sql import SparkSession
+from goqueue.spark import register
+
+spark = SparkSession.builder.remote("local[2]").getOrCreate()
+register(spark)
+address, topic = sys.argv[1:]
+rows = spark.createDataFrame([("a",), ("b",)], "value string")
+rows.write.format("goqueue").mode("append").option("bootstrap", address).option("topic", topic).save()
+found = spark.read.format("goqueue").option("bootstrap", address).option("subscribe", topic).load()
+print(sorted(bytes(row.value) for row in found.where("offset >= 0").select("value").collect()))
+"""
+
+
+@pytest.mark.slow
+def test_the_connector_works_over_spark_connect(server, topic, tmp_path):
+    env = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    script = tmp_path / "connect.py"
+    script.write_text(CONNECT)
+    done = subprocess.run(
+        [sys.executable, script, server.native, topic],
+        env=env,
+        cwd=tmp_path,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=RUN_WITHIN_S,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.stdout.splitlines()[-1] == "[b'a', b'b']"
