@@ -46,7 +46,8 @@ def wheel(tmp_path_factory):
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", folder, ROOT]
     subprocess.run(command, check=True, capture_output=True)
     (built,) = folder.glob("goqueue-*.whl")
-    return built
+    # Spark takes archives by their name.
+    return built.rename(folder / "goqueue.zip")
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +95,7 @@ def test_a_pipeline_runs_under_spark_submit_on_a_cluster_that_gets_the_wheel(
         *(SPARK / "bin" / "spark-submit", "--master", cluster, "--py-files", wheel),
         *("--conf", "spark.executor.memory=512m", "--conf", "spark.ui.enabled=false"),
         *("--conf", f"spark.executorEnv.PYTHONPATH={site_packages}"),
-        *(SUBMIT, "replay", topic, "--to", f"{topic}-copy", "--server", server.native),
+        *(SUBMIT, "replay", topic, "--into", f"{topic}-copy", "--server", server.native),
     ]
     with_target = subprocess.run(
         [sys.executable, "-m", "goqueue", "topic", "create", f"{topic}-copy", "--partitions", "2", "-s", server.native],
@@ -106,7 +107,7 @@ def test_a_pipeline_runs_under_spark_submit_on_a_cluster_that_gets_the_wheel(
     done = subprocess.run(
         command, env=env, cwd=tmp_path, check=False, capture_output=True, text=True, timeout=RUN_WITHIN_S
     )
-    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.returncode == 0, done.stdout + done.stderr[-4000:]
     assert table(subscribe=f"{topic}-copy").load().count() == 1000
 
 
@@ -139,5 +140,5 @@ def test_the_connector_works_over_spark_connect(server, topic, tmp_path):
         text=True,
         timeout=RUN_WITHIN_S,
     )
-    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.returncode == 0, done.stdout + done.stderr[-4000:]
     assert done.stdout.splitlines()[-1] == "[b'a', b'b']"

@@ -47,7 +47,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ends = self._target if self._target is not None else self._ends()
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         known = _places(start)
-        begun = {log: known.get(log, 0) for log in ends}
+        begun = {log: self._begin(log, known.get(log), 0, end) for log, end in ends.items()}
         return _kept(limited(begun, ends, most))
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
@@ -78,17 +78,20 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: Kept, end: Kept) -> Sequence[InputPartition]:
         begun, ends = _places(start), _places(end)
         first = self._places.at(ends, "earliest")
-        ranges = [Range(log, self._begin(log, begun.get(log), first[log]), at) for log, at in ends.items()]
+        ranges = [Range(log, self._begin(log, begun.get(log), first[log], at), at) for log, at in ends.items()]
         return cut(ranges, pieces=self._options.min_partitions, most=self._options.piece_records)
 
-    def _begin(self, log: LogId, start: int | None, first: int) -> int:
+    def _begin(self, log: LogId, start: int | None, first: int, end: int) -> int:
         """A partition that is new to the query is read from its beginning."""
-        if start is None or start >= first:
-            return first if start is None else start
+        if start is None:
+            return first
+        if first <= start <= end:
+            return start
         if self._options.fail_on_data_loss:
+            lost = f"begins at offset {first}: retention was quicker" if start < first else f"ends at offset {end}"
             raise OffsetOutOfRange(
-                f"{log} begins at offset {first}, and this query has come to {start}: retention was quicker",
-                hint="set failOnDataLoss to false to go on without what is gone, or begin with a new checkpoint",
+                f"this query has come to offset {start} of {log}, which {lost}",
+                hint="set failOnDataLoss to false to go on with what is there, or begin with a new checkpoint",
             )
         return first
 
