@@ -45,7 +45,7 @@ def main():
         .option("bootstrap", given.bootstrap)
         .option("subscribe", "in")
         .option("startingOffsets", "earliest")
-        .option("maxOffsetsPerTrigger", "400")
+        .option("maxOffsetsPerTrigger", "5000" if given.to_the_end else "400")
         .load()
     )
     done = source.select("key", "value").mapInArrow(now_and_then_failing, "key binary, value binary")

@@ -99,18 +99,18 @@ class Feeder(threading.Thread):
     def __init__(self, server: Server) -> None:
         super().__init__(daemon=True)
         self._server = server
-        self._stop = threading.Event()
+        self._ended = threading.Event()
         self.sent: Counter[bytes] = Counter()
 
     def run(self) -> None:
         with Producer(self._server.native, delivery_timeout_ms=300_000) as producer:
-            while not self._stop.wait(0.05):
+            while not self._ended.wait(0.05):
                 values = [b"%s %d" % (key, self.sent[key]) for key in KEYS]
                 producer.send_many("in", values, keys=KEYS)
                 self.sent.update(KEYS)
 
     def end(self) -> Counter[bytes]:
-        self._stop.set()
+        self._ended.set()
         self.join()
         return self.sent
 
