@@ -7,9 +7,14 @@ from hypothesis import settings
 settings.register_profile("goqueue", deadline=None, print_blob=True)
 settings.load_profile("goqueue")
 
+SPARK = "tests/spark/"
 
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Of tests run side by side, those of a file stay together, as they share servers; all of Spark share a session."""
     for item in items:
-        group = "spark" if item.get_closest_marker("spark") else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
+        file = item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group("spark" if file.startswith(SPARK) else file))
+    # The longest group comes first, so that nobody waits for it in the end.
+    items.sort(key=lambda item: not item.nodeid.startswith(SPARK))

@@ -28,10 +28,11 @@ class Driver:
     def __init__(self, server: Server, folder: Path, *flags: str) -> None:
         command = [sys.executable, "-m", "tests.spark.fault_query", "--bootstrap", server.native]
         command += ["--folder", str(folder), *flags]
-        self._log = (folder / "driver.log").open("ab")
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=self._log, text=True, start_new_session=True
-        )
+        self.log = folder / "driver.log"
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True
+            )
 
     def wait_until_started(self) -> None:
         assert self.process.stdout is not None
@@ -39,7 +40,7 @@ class Driver:
         timer.start()
         line = self.process.stdout.readline()
         timer.cancel()
-        assert line == "started\n", f"the driver ended: {self._log.name}"
+        assert line == "started\n", self.log.read_text()[-4000:]
 
     def kill(self) -> None:
         os.killpg(self.process.pid, signal.SIGKILL)
@@ -48,7 +49,6 @@ class Driver:
             with _gone():
                 os.kill(pid, signal.SIGKILL)
         self.process.communicate()
-        self._log.close()
 
     def kill_python_workers(self) -> int:
         killed = 0
@@ -154,7 +154,7 @@ def _finish(server: Server, folder: Path) -> dict[str, int]:
         said, _ = driver.process.communicate(timeout=END_WITHIN_S)
         if driver.process.returncode == 0:
             return dict(json.loads(said.splitlines()[-1]))
-        assert time.monotonic() < deadline, (folder / "driver.log").read_text()[-4000:]
+        assert time.monotonic() < deadline, driver.log.read_text()[-4000:]
 
 
 def _check(server: Server, sent: Counter[bytes], table: dict[str, int]) -> None:

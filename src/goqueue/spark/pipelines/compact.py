@@ -60,7 +60,7 @@ def latest(frame: DataFrame) -> DataFrame:
 
 
 def run(spark: SparkSession, options: CompactOptions) -> CompactSummary:
-    """The folder is there with all of its rows, or it is not there, or it is still the one before."""
+    """The folder is there with all of its rows, or it is not there; one that is overwritten is gone for a moment."""
     parent, slash, name = options.to.rstrip("/").rpartition("/")
     files = Files(spark, parent or slash or ".")
     if files.exists(name) and not options.overwrite:
