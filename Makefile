@@ -7,8 +7,9 @@ ROUNDS ?= 500
 SPARK_ROUNDS ?= 30
 SECONDS ?= 600
 SEED ?= 1
-# Many tests wait for a disk or for a process; more than this would make those that measure time wait for each other.
-SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadgroup
+# Many tests wait for a disk or for a process. Those of a file stay together, as they share servers; more processes would make
+# those that measure time wait for each other.
+SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-17s %s\n", $$1, $$2}'
