@@ -38,6 +38,15 @@ def test_a_stream_goes_on_where_its_checkpoint_stands(follow, producer, topic):
     assert rows == [b"1", b"2", b"3", b"4", b"5"]
 
 
+def test_a_query_killed_while_it_noted_its_first_batch_starts_again(follow, producer, topic, tmp_path):
+    producer.send_many(topic, [b"1", b"2", b"3"])
+    noted = tmp_path / "rows.checkpoint" / "offsets"
+    noted.mkdir(parents=True)
+    (noted / ".0.4d5e7b62-7ab6-4e58-b0a4-1a2f9f2f6f1c.tmp").write_bytes(b"v1\n{")
+    _, rows = follow(subscribe=topic, startingOffsets="earliest")
+    assert rows == [b"1", b"2", b"3"]
+
+
 def test_a_batch_takes_no_more_records_than_it_may(follow, producer, topic):
     producer.send_many(topic, [b"%02d" % number for number in range(25)])
     query, rows = follow(subscribe=topic, startingOffsets="earliest", maxOffsetsPerTrigger="10")

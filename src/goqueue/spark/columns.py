@@ -20,6 +20,7 @@ from goqueue.client.message import RawBatch, open_batch
 from goqueue.codec.arrow import to_arrow
 from goqueue.errors import InvalidRequest
 from goqueue.model.record import Flag
+from goqueue.model.runs import Runs, offsets_of
 
 __all__ = ["DELIVERY_COUNT", "check_columns", "table_schema", "to_rows"]
 
@@ -64,13 +65,16 @@ def check_columns(schema: StructType, *, is_queue: bool = False) -> pa.Schema:
     return to_arrow_schema(schema, timezone="UTC", prefers_large_types=False)
 
 
-def to_rows(batch: RawBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Of records that may all be seen."""
+def to_rows(batch: RawBatch, schema: pa.Schema, hidden: Runs = ()) -> pa.RecordBatch:
+    """Of all records but those that must not be seen."""
     columns: Sequence[str] = schema.names
     needed = {"headers" if name == "trace_id" else name for name in columns} & set(_STORED)
-    stored = to_arrow(batch.records, (*sorted(needed), "flags"))
+    stored = to_arrow(batch.records, (*sorted(needed | {"offset"} if hidden else needed), "flags"))
     if pc.any(pc.not_equal(pc.bit_wise_and(stored.column("flags"), int(Flag.COMPRESSED)), 0)).as_py():
         stored = _decompressed(batch)
+    if hidden:
+        not_for_readers = pa.array(offsets_of(hidden), pa.int64())
+        stored = stored.filter(pc.invert(pc.is_in(stored.column("offset"), value_set=not_for_readers)))
     arrays = [_array(name, batch, stored) for name in columns]
     if "headers" in columns:
         # Spark has names of its own for what lies in a list.
@@ -95,14 +99,16 @@ def _array(name: str, batch: RawBatch, stored: pa.RecordBatch) -> pa.Array:
 
 
 def _trace_ids(headers: pa.ListArray) -> pa.Array:
-    """Of the W3C trace context, where records have one."""
-    if len(headers.values) == 0:
-        return pa.nulls(len(headers), pa.string())
-    found = (
-        next((value for key, value in (tuple(one.values()) for one in row) if key == _TRACEPARENT), None)
-        for row in headers.to_pylist()
-    )
-    return pa.array([None if value is None else _trace_id(value) for value in found], pa.string())
+    """Of the W3C trace context; records without one, mostly all, cost nothing each."""
+    found: list[str | None] = [None] * len(headers)
+    pairs = headers.flatten()
+    is_trace = pc.equal(pairs.field("key"), _TRACEPARENT)
+    rows = pc.list_parent_indices(headers).filter(is_trace).to_pylist()
+    values = pairs.field("value").filter(is_trace).to_pylist()
+    # Of several the first counts.
+    for row, value in zip(reversed(rows), reversed(values), strict=True):
+        found[row] = _trace_id(value)
+    return pa.array(found, pa.string())
 
 
 def _trace_id(traceparent: bytes) -> str | None:

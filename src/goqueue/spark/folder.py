@@ -4,7 +4,6 @@ The folder has to be at the same path for all of them, and is never changed. Eac
 takes as long as a start of a broker would.
 """
 
-from array import array
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -12,12 +11,10 @@ from typing import Literal
 
 import pyarrow as pa
 
-from goqueue import codec
 from goqueue.adapters.disk.tools.offline import OfflineFolder
 from goqueue.client.message import RawBatch
 from goqueue.errors import InvalidRequest
 from goqueue.model.log import LogId
-from goqueue.model.runs import offsets_of
 from goqueue.spark.broker import Places
 from goqueue.spark.columns import to_rows
 from goqueue.spark.failures import plainly
@@ -61,12 +58,9 @@ def read_folder_piece(options: ReadOptions, piece: Piece, schema: pa.Schema) -> 
         chunk = folder.read(log, at, READ_BYTES, piece.end)
         if not chunk.records:
             return
-        hidden = set(offsets_of(folder.hidden(log, at, chunk.next_offset, committed=_committed(options))))
-        data = memoryview(chunk.records)
-        if hidden:
-            wanted = array("q", (offset for offset in range(at, chunk.next_offset) if offset not in hidden))
-            data = memoryview(codec.pick(data, wanted.tobytes())[0])
-        rows = to_rows(RawBatch(piece.topic, piece.partition, data, chunk.next_offset), schema)
+        hidden = folder.hidden(log, at, chunk.next_offset, committed=_committed(options))
+        batch = RawBatch(piece.topic, piece.partition, memoryview(chunk.records), chunk.next_offset)
+        rows = to_rows(batch, schema, hidden)
         if rows.num_rows:
             yield rows
         at = chunk.next_offset

@@ -61,7 +61,7 @@ def read_leased(options: ReadOptions, piece: LeasedPiece, schema: pa.Schema) -> 
     stored = pa.schema([field for field in schema if field.name != DELIVERY_COUNT])
     unfiltered = msgspec.structs.replace(options, isolation="read_uncommitted")
     for first, end in _spans(piece.runs):
-        for batch in read_chunks(unfiltered, Piece(piece.topic, piece.partition, first, end)):
+        for batch, _ in read_chunks(unfiltered, Piece(piece.topic, piece.partition, first, end)):
             data = memoryview(codec.pick(batch.records, wanted)[0])
             rows = _rows(RawBatch(piece.topic, piece.partition, data, end), stored, schema, piece.deliveries)
             if rows.num_rows:

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from array import array
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import suppress
@@ -13,7 +12,7 @@ from goqueue import codec
 from goqueue.client.link import Link
 from goqueue.client.message import RawBatch
 from goqueue.errors import ERRORS_BY_CODE, BrokerUnreachable, GoQueueError, OffsetOutOfRange
-from goqueue.model.runs import offsets_of
+from goqueue.model.runs import Runs
 from goqueue.spark.broker import RESTARTS_WITHIN_S
 from goqueue.spark.columns import to_rows
 from goqueue.spark.failures import plainly
@@ -30,14 +29,14 @@ FETCH_BYTES = 8 * 1024 * 1024
 @plainly
 def read_piece(options: ReadOptions, piece: Piece, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """All visible records of the piece, in order."""
-    for batch in read_chunks(options, piece):
-        rows = to_rows(batch, schema)
+    for batch, hidden in read_chunks(options, piece):
+        rows = to_rows(batch, schema, hidden)
         if rows.num_rows:
             yield rows
 
 
-def read_chunks(options: ReadOptions, piece: Piece) -> Iterator[RawBatch]:
-    """As `read_piece`, before they become rows."""
+def read_chunks(options: ReadOptions, piece: Piece) -> Iterator[tuple[RawBatch, Runs]]:
+    """As `read_piece`, before they become rows: stored records, and which of them must not be seen."""
     with _Chunks(options, piece) as chunks:
         yield from chunks
 
@@ -52,7 +51,7 @@ class _Chunks:
         self._thread = threading.Thread(target=self._loop.run_forever, name="goqueue-fetch", daemon=True)
         self._link = Link(options.bootstrap)
 
-    def __enter__(self) -> "Iterator[RawBatch]":
+    def __enter__(self) -> "Iterator[tuple[RawBatch, Runs]]":
         self._thread.start()
         return self._chunks()
 
@@ -63,19 +62,28 @@ class _Chunks:
         self._thread.join()
         self._loop.close()
 
-    def _chunks(self) -> Iterator[RawBatch]:
+    def _chunks(self) -> Iterator[tuple[RawBatch, Runs]]:
         at, end = self._piece.start, self._piece.end
-        coming = self._ask(at)
+        coming, until = self._ask(at), self._loop.time() + RESTARTS_WITHIN_S
         while at < end:
             part, records = coming.result()
             if part.next_offset <= at:
-                # Nothing was there yet, or the broker waited for nothing; the end was known to be readable.
+                # It could be read when this was planned; a broker that restarts may have transactions to end.
+                if self._loop.time() >= until:
+                    raise self._cut_short(at)
                 coming = self._ask(at)
                 continue
-            asked, at = at, part.next_offset
+            at = part.next_offset
             if at < end:
-                coming = self._ask(at)
-            yield self._visible(asked, part, records)
+                coming, until = self._ask(at), self._loop.time() + RESTARTS_WITHIN_S
+            yield self._within(part, records), part.skip
+
+    def _cut_short(self, at: int) -> OffsetOutOfRange:
+        piece = self._piece
+        return OffsetOutOfRange(
+            f"{piece.topic}/{piece.partition} ends at offset {at}, and was to be read up to {piece.end}",
+            hint="a topic whose durability is memory loses its last records with its broker: begin anew",
+        )
 
     def _ask(self, offset: int) -> "Future[tuple[messages.FetchedPart, bytes]]":
         return asyncio.run_coroutine_threadsafe(self._fetch(offset), self._loop)
@@ -118,15 +126,10 @@ class _Chunks:
         to = min(answer.offset, piece.end)
         return messages.FetchedPart(piece.topic, piece.partition, to, to, 0, 0, 0), b""
 
-    def _visible(self, asked: int, part: messages.FetchedPart, records: bytes) -> RawBatch:
-        """Without what lies behind the piece, and without what must not be seen."""
+    def _within(self, part: messages.FetchedPart, records: bytes) -> RawBatch:
+        """Without what lies behind the piece."""
         piece = self._piece
         data = memoryview(records)
         if part.next_offset > piece.end:
             data = data[: codec.scan(data, 0, piece.end).end]
-        if part.skip and len(data):
-            hidden = set(offsets_of(part.skip))
-            last = min(part.next_offset, piece.end)
-            wanted = [offset for offset in range(asked, last) if offset not in hidden]
-            data = memoryview(codec.pick(data, array("q", wanted).tobytes())[0])
         return RawBatch(piece.topic, piece.partition, data, part.next_offset)

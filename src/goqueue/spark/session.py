@@ -21,6 +21,8 @@ SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
+    # A driver killed while it notes its very first batch leaves a temporary file, and Spark would then ask for a human.
+    "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
 }
 LOCAL_SETTINGS = {
     "spark.python.daemon.module": "goqueue.spark.daemon",

@@ -6,10 +6,8 @@ from datetime import UTC, datetime
 import msgspec
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from goqueue.errors import InvalidRequest
-from goqueue.spark.columns import COLUMNS as FIELDS
 from goqueue.spark.pipelines.files import Files
 from goqueue.spark.pipelines.stretches import Bound, stretch_of
 from goqueue.spark.pipelines.typed import Typing, find_typing, typed
@@ -84,8 +82,7 @@ def run(spark: SparkSession, options: CompactOptions) -> CompactSummary:
 def _source(spark: SparkSession, options: CompactOptions) -> tuple[DataFrame, dict[int, int]]:
     if options.path is None:
         stretch = stretch_of(options.server, options.topic, end=options.at)
-        nothing = spark.createDataFrame([], StructType([FIELDS[name] for name in COLUMNS]))
-        return stretch.read(spark, COLUMNS) if len(stretch) else nothing, stretch.ends
+        return stretch.read(spark, COLUMNS), stretch.ends
     reader = spark.read.format("goqueue").option("path", options.path).option("subscribe", options.topic)
     rows = reader.options(**_ending(options.topic, options.at)).load().select(*COLUMNS)
     reached = rows.groupBy("partition").agg((F.max("offset") + 1).alias("end")).collect()
