@@ -29,6 +29,7 @@ def _read(server: BenchServer, topic: str, count: int, size: int, *, quick: bool
             address=server.native,
             topic=topic,
             count=count,
+            size=size,
             master=master,
             rounds=1 if quick else 5,
         )
@@ -42,6 +43,7 @@ def _read(server: BenchServer, topic: str, count: int, size: int, *, quick: bool
         row(f"read {what}, values alone", best["pruned"], "rows/s"),
         row(f"read {what} from Parquet, uncompressed", best["parquet"], "rows/s"),
         row(f"read {what} by a source of rows", best["rows"], "rows/s"),
+        row(f"read {what} by a source of ready Arrow batches", best["ready"], "rows/s", note="all that Spark takes"),
         row(
             f"{what}: against Parquet",
             [100 * one for one in spread(best["goqueue"], best["parquet"])],

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from goqueue import codec
@@ -24,7 +25,12 @@ from goqueue.spark.options import read_options
 from goqueue.spark.reading import read_piece
 
 PIECES = 4
+READY_ROWS = 5000
+FEWER = 5
+"""A source of rows is so slow that it gets a fifth of them."""
 TICK_S = 0.01
+WARM_UP_S = 5.0
+LONGEST_WAIT_S = 60.0
 
 
 class RowReader(BatchReader):
@@ -46,16 +52,46 @@ class RowSource(GoQueueDataSource):
         return RowReader(read_options(self.options), check_columns(schema))
 
 
+class ReadyReader(DataSourceReader):
+    """Gives the same Arrow batch again and again: what is left is what Spark itself takes for rows from Python."""
+
+    def __init__(self, count: int, size: int) -> None:
+        self._count = count
+        self._size = size
+
+    def partitions(self) -> list[InputPartition]:
+        return [InputPartition(number) for number in range(PIECES)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        values = pa.array([b"x" * self._size] * READY_ROWS, pa.binary())
+        batch = pa.RecordBatch.from_arrays([values], names=["value"])
+        for _ in range(self._count // PIECES // READY_ROWS):
+            yield batch
+
+
+class ReadySource(DataSource):
+    @classmethod
+    def name(cls) -> str:
+        return "ready"
+
+    def schema(self) -> str:
+        return "value binary"
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return ReadyReader(int(self.options["count"]), int(self.options["size"]))
+
+
 def _session(master: str) -> SparkSession:
     settings = {"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "2", "spark.log.level": "ERROR"}
     spark = open_session("bench", master=master, settings=settings)
     spark.dataSource.register(RowSource)
+    spark.dataSource.register(ReadySource)
     return spark
 
 
-def _table(spark: SparkSession, address: str, topic: str, form: str = "goqueue") -> DataFrame:
+def _table(spark: SparkSession, address: str, topic: str, form: str = "goqueue", **options: str) -> DataFrame:
     reader = spark.read.format(form).option("bootstrap", address).option("subscribe", topic)
-    return reader.option("minPartitions", str(PIECES)).load()
+    return reader.options(minPartitions=str(PIECES), **options).load()
 
 
 def _seconds(work: Callable[[], Any]) -> float:
@@ -68,16 +104,18 @@ def _drop(frame: DataFrame) -> None:
     frame.write.format("noop").mode("overwrite").save()
 
 
-def read(*, address: str, topic: str, count: int, master: str, rounds: int) -> dict[str, Any]:
-    """The same rows from the broker, from Parquet, and by a source that makes a tuple of each, in turns."""
+def read(*, address: str, topic: str, count: int, size: int, master: str, rounds: int) -> dict[str, Any]:
+    """The same rows from the broker, from Parquet, by a source that makes a tuple of each, and ready ones, in turns."""
     spark = _session(master)
     with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as folder:
         parquet = f"{folder}/rows"
+        fifth = json.dumps({topic: dict.fromkeys(("0", "1"), count // 2 // FEWER)})
         _table(spark, address, topic).write.option("compression", "none").parquet(parquet)
         sources: dict[str, Callable[[], DataFrame]] = {
             "goqueue": lambda: _table(spark, address, topic),
             "parquet": lambda: spark.read.parquet(parquet),
-            "rows": lambda: _table(spark, address, topic, "goqueue-rows"),
+            "rows": lambda: _table(spark, address, topic, "goqueue-rows", endingOffsets=fifth),
+            "ready": lambda: spark.read.format("ready").options(count=str(count), size=str(size)).load(),
             "pruned": lambda: (
                 spark.read.format("goqueue")
                 .schema("value binary")
@@ -93,7 +131,7 @@ def read(*, address: str, topic: str, count: int, master: str, rounds: int) -> d
                 taken = _seconds(lambda source=source: _drop(source()))  # type: ignore[misc]
                 if number:
                     # The first round warms up Java.
-                    figures[name].append(count / taken)
+                    figures[name].append(count / (FEWER if name == "rows" else 1) / taken)
         assert _table(spark, address, topic).count() == count
     spark.stop()
     return figures
@@ -171,21 +209,25 @@ def latency(*, address: str, topic: str, target: str, rate: int, seconds: float,
         reader = threading.Thread(target=consume)
         reader.start()
         with Producer(address) as producer:
+            # Starting Java and Python is not what one waits for later.
+            _send_steadily(producer, topic, rate, WARM_UP_S)
+            _until(lambda: len(waits) >= rate * WARM_UP_S * 0.99)
+            begun = len(waits)
             _send_steadily(producer, topic, rate, seconds)
-        settled = time.monotonic() + 30
-        while len(waits) < rate * seconds * 0.99 and time.monotonic() < settled:
-            time.sleep(0.2)
+            _until(lambda: len(waits) >= begun + rate * seconds * 0.99)
         ended.set()
         reader.join()
         query.stop()
     spark.stop()
-    # Starting Python and the first batches is not what one waits for later.
-    steady = sorted(waits[len(waits) // 4 :])
-    return {
-        "p50_ms": 1e3 * statistics.median(steady),
-        "p99_ms": 1e3 * steady[int(len(steady) * 0.99)],
-        "records": len(waits),
-    }
+    steady = sorted(waits[begun:])
+    return {"p50_ms": 1e3 * statistics.median(steady), "p99_ms": 1e3 * steady[int(len(steady) * 0.99)]}
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    ends = time.monotonic() + LONGEST_WAIT_S
+    while not holds():
+        assert time.monotonic() < ends, "records do not arrive"
+        time.sleep(0.05)
 
 
 def _send_steadily(producer: Producer, topic: str, rate: int, seconds: float) -> None:

@@ -100,13 +100,15 @@ def _array(name: str, batch: RawBatch, stored: pa.RecordBatch) -> pa.Array:
 
 def _trace_ids(headers: pa.ListArray) -> pa.Array:
     """Of the W3C trace context; records without one, mostly all, cost nothing each."""
-    found: list[str | None] = [None] * len(headers)
     pairs = headers.flatten()
+    if len(pairs) == 0:
+        return pa.nulls(len(headers), pa.string())
     is_trace = pc.equal(pairs.field("key"), _TRACEPARENT)
     rows = pc.list_parent_indices(headers).filter(is_trace).to_pylist()
     values = pairs.field("value").filter(is_trace).to_pylist()
-    # Of several the first counts.
-    for row, value in zip(reversed(rows), reversed(values), strict=True):
+    found: list[str | None] = [None] * len(headers)
+    # Of several the last counts, as with other headers.
+    for row, value in zip(rows, values, strict=True):
         found[row] = _trace_id(value)
     return pa.array(found, pa.string())
 

@@ -21,6 +21,7 @@ from goqueue.model.log import LogId
 from goqueue.model.runs import offsets_of, runs_of
 from goqueue.spark.broker import Places
 from goqueue.spark.failures import plainly
+from goqueue.spark.lease_guard import LeaseGuard
 from goqueue.spark.leased_rows import LeasedPiece, cut_leases, read_leased
 from goqueue.spark.leases import Done, Lease, QueueOffset, Wish, settle, take
 from goqueue.spark.options import LATEST, ReadOptions
@@ -53,6 +54,7 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target: dict[LogId, int] | None = None
         """With `availableNow`: where everything ended when the query began."""
         self._keeping: _Keeping | None = None
+        self._guard: LeaseGuard | None = None
 
     # What comes next.
 
@@ -129,7 +131,7 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for lease in settled.lost:
             done.setdefault(lease.log, set()).update(offsets_of(lease.runs))
         self._finished = QueueOffset(offset.batch, (), _noted(done, settled.floors))
-        self._held = ()
+        self._hold(())
 
     @plainly
     def commit(self, end: dict[str, Any]) -> None:
@@ -157,8 +159,10 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _hold(self, leases: tuple[Lease, ...]) -> None:
         self._held = leases
-        if self._keeping is None:
-            self._keeping = _Keeping(self)
+        if leases and self._keeping is None:
+            self._keeping, self._guard = _Keeping(self), LeaseGuard(self._wish)
+        if self._guard is not None:
+            self._guard.watch(leases)
 
     def extend(self) -> None:
         """From a thread of its own, now and then."""
@@ -170,11 +174,13 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._wish.visibility_ms / 1000 * EXTEND_AFTER
 
     def stop(self) -> None:
-        """What no batch has done goes back at once, if Spark does not kill this process first: then in its time."""
+        """What no batch has done goes back at once. Spark may kill this process first: then the guard does it."""
         if self._keeping is not None:
             self._keeping.end()
         with suppress(GoQueueError):
             settle(self._wish, "release", self._held)
+        if self._guard is not None:
+            self._guard.end()
 
 
 class _Keeping:
