@@ -1,6 +1,6 @@
 # GoQueue. `make` alone lists what there is.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-run run test check static bench bench-quick bench-spark fuzz kill-transactions kill-spark bank fmt docs clean
+.PHONY: help setup setup-run run test check static bench bench-quick bench-spark fuzz kill-transactions kill-spark bank screenshots dashboards metrics-reference fmt docs clean
 SHELL := /bin/bash
 BIN := .venv/bin
 ROUNDS ?= 500
@@ -14,7 +14,7 @@ SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-17s %s\n", $$1, $$2}'
 
-setup: ## everything for development: .venv, pinned packages, compiled codec, Java and Chromium where possible
+setup: ## everything for development: .venv, pinned packages, compiled codec, Java, Chromium, Prometheus where possible
 	@scripts/setup.sh dev
 
 setup-run:
@@ -56,6 +56,15 @@ kill-spark: setup ## kill driver, Python workers and broker under running querie
 
 bank: setup ## transfers as transactions for SECONDS, while tellers crash and the broker is killed, under SEED
 	$(BIN)/python -m tests.workloads.bank --seconds $(SECONDS) --seed $(SEED)
+
+screenshots: setup ## one image of each page of the console, in docs/images
+	$(BIN)/python -m tests.console.screenshots
+
+dashboards: setup ## the dashboards for Grafana, from deploy/grafana/build.py
+	$(BIN)/python -m deploy.grafana.build
+
+metrics-reference: setup ## docs/reference/metrics.md, from the metrics that there are
+	$(BIN)/python -m scripts.metrics_reference
 
 fmt: setup ## format, and fix what the linter can fix
 	$(BIN)/ruff format

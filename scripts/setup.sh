@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prepares .venv. `setup.sh run` installs what the broker needs; `setup.sh dev` adds tests, tools, Spark, Java and Chromium.
+# Prepares .venv. `setup.sh run` installs what the broker needs; `setup.sh dev` adds tests, tools, Spark, Java, Chromium and Prometheus.
 # Each level leaves a stamp with a hash of what it was made from, so that doing it again costs next to nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -54,15 +54,24 @@ has_java() {
     [ "${version:-0}" -ge 17 ]
 }
 has_chromium() { command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; }
+has_prometheus() { command -v prometheus >/dev/null && command -v promtool >/dev/null; }
+
+# The tests start one of their own; as a service it would only take the port.
+install_prometheus() {
+    apt_install prometheus || return 1
+    if [ -d /run/systemd/system ]; then systemctl disable --now prometheus >>"$log" 2>&1 || true; fi
+}
 
 list_missing() {
     has_java || echo "Java 17 or later, for Spark (Debian: apt-get install openjdk-17-jre-headless)"
     has_chromium || echo "Chromium, for the console tests (Debian: apt-get install chromium)"
+    has_prometheus || echo "Prometheus, for the tests of metrics and alert rules (Debian: apt-get install prometheus)"
 }
 
 install_debian_packages() {
     has_java || apt_install openjdk-17-jre-headless || true
     has_chromium || apt_install chromium || true
+    has_prometheus || install_prometheus || true
     list_missing >.venv/.missing
 }
 

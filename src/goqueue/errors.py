@@ -60,10 +60,12 @@ __all__ = [
     "UnknownPartition",
     "UnknownProducer",
     "UnknownReceipt",
+    "UnknownRecord",
     "UnknownSchedule",
     "UnknownSchema",
     "UnknownSubject",
     "UnknownTopic",
+    "UnknownTrace",
     "UnknownVersion",
     "VersionNotSoftDeleted",
     "VersionSoftDeleted",
@@ -311,6 +313,20 @@ class ScheduleExists(GoQueueError):
 
     code = "schedule_exists"
     default_hint = "change it, or choose another id for the new one"
+
+
+class UnknownRecord(GoQueueError):
+    """There is no such record in the log, and no span of one in memory."""
+
+    code = "unknown_record"
+    default_hint = "check the topic and the offset, key or id; older spans are in the span files, if there are any"
+
+
+class UnknownTrace(GoQueueError):
+    """No span of the trace is in memory."""
+
+    code = "unknown_trace"
+    default_hint = "records are sampled and memory is limited: look in the span files, or ask where the record is"
 
 
 class UnknownDelay(GoQueueError):

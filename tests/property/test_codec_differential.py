@@ -189,3 +189,32 @@ def test_a_record_found_after_damage_can_be_scanned(data, start):
     if position >= 0:
         assert position >= start
         assert agree("scan", data, position).count >= 1
+
+
+TRACEPARENT = b"00-0123456789abcdef0123456789abcdef-00f067aa0ba902b7-01"
+
+
+@settings(max_examples=300)
+@given(BYTES, ANY_INT)
+def test_any_bytes_are_searched_for_contexts_alike(data, below):
+    agree("contexts", data)
+    agree("contexts", data, below)
+
+
+@settings(max_examples=400)
+@given(st.integers(0, 60), st.binary(max_size=3), st.integers(0, 3), st.integers(0, 2**64))
+def test_any_context_is_understood_alike(at, bent, size, below):
+    value = TRACEPARENT[:at] + bent + TRACEPARENT[at + size :]
+    data = twin.encode([Record(value=b"", headers=(("traceparent", value), ("x", bent)))])
+    agree("contexts", data, below)
+    broken = bytearray(data)
+    broken[len(data) - 1 - at % 20] ^= 0x80
+    mend(broken)
+    agree("contexts", bytes(broken), below)
+
+
+@settings(max_examples=400)
+@given(st.integers(0, 54), st.integers(0, 255))
+def test_every_byte_of_a_context_counts(at, byte):
+    value = TRACEPARENT[:at] + bytes([byte]) + TRACEPARENT[at + 1 :]
+    agree("contexts", twin.encode([Record(value=b"", headers=(("traceparent", value),))]))

@@ -1,70 +1,82 @@
-import json
-
 import pytest
 
+from goqueue.adapters.telemetry.span_lines import line_of
+from goqueue.client.sync import Admin, Producer, TopicConfig, Worker
 from goqueue.errors import InvalidRequest
+from goqueue.model.span import Operation, SpanRun, spans_of
+from goqueue.model.trace import parse_traceparent
 from goqueue.spark.pipelines import traces
 from goqueue.spark.pipelines.hops import critical_paths, hops, percentiles
 from goqueue.spark.pipelines.spans import as_spans, read_lines, stream_lines, topic_lines
+from tests.behaviour.serving import running_server
 
 BEGUN_MS = 1_767_225_600_000
-TWO_GROUPS, RETRIED = "a" * 32, "b" * 32
+GIVEN = b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 
-def span(trace, number, operation, start_ms, end_ms, group=None, **more):
-    return {
-        "trace_id": trace,
-        "span_id": f"{number:016x}",
-        "operation": operation,
-        "topic": "orders",
-        "partition": 0,
-        "offset": 7,
-        "group": group,
-        "start_ns": (BEGUN_MS + start_ms) * 1_000_000,
-        "end_ns": (BEGUN_MS + end_ms) * 1_000_000,
-        "status": "ok",
-    } | more
+def run(offset, operation, start_ms, end_ms, group="", delivery=0, **more):
+    times = [(BEGUN_MS + at_ms) * 1_000_000 for at_ms in (start_ms, end_ms)]
+    place = {"topic": "orders", "created_ns": 5, "offset": offset, "group": group, "delivery": delivery}
+    return SpanRun(Operation(operation), *times, **place | more)
 
 
-def parent(number):
-    return {"parent_id": f"{number:016x}"}
-
-
-SPANS = [
-    span(TWO_GROUPS, 1, "publish", 0, 2),
-    span(TWO_GROUPS, 2, "consume", 5, 6, "mail"),
-    span(TWO_GROUPS, 3, "consume", 10, 12, "billing"),
-    span(TWO_GROUPS, 4, "ack", 13, 14, "mail"),
-    span(TWO_GROUPS, 5, "ack", 20, 32, "billing"),
-    span(RETRIED, 1, "publish", 0, 1, key="k"),
-    span(RETRIED, 2, "consume", 2, 3, "billing", **parent(1)),
-    span(RETRIED, 3, "nack", 10, 11, "billing", **parent(2), status="error", error="card refused"),
-    span(RETRIED, 4, "consume", 1010, 1011, "billing", **parent(3)),
-    span(RETRIED, 5, "ack", 1020, 1021, "billing", **parent(4)),
+RUNS = [
+    run(7, "publish", 0, 2),
+    run(7, "consume", 5, 6, "mail", 1),
+    run(7, "consume", 10, 12, "billing", 1),
+    run(7, "ack", 13, 14, "mail", 1),
+    run(7, "ack", 20, 32, "billing", 1),
+    run(8, "publish", 0, 1, key=b"k"),
+    run(8, "consume", 2, 3, "billing", 1),
+    run(8, "nack", 10, 11, "billing", 1, error="card refused"),
+    run(8, "consume", 1010, 1011, "billing", 2),
+    run(8, "ack", 1020, 1021, "billing", 2),
 ]
+TWO_GROUPS, RETRIED = (spans_of(RUNS[number])[0].trace_id for number in (0, 5))
+
+EVERY_KIND = [
+    run(0, "publish", 0, 1, count=1000, transaction=9),
+    run(0, "consume", 2, 3, "g", 1, count=3),
+    run(5, "ack", 4, 5, "g", 1, count=4, step=100),
+    run(2, "reject", 2, 3, "g", 1, error="no"),
+    run(3, "publish", 0, 1, context=parse_traceparent(GIVEN), key=b"\xff", partition=2),
+    run(3, "delay", 1, 9, context=parse_traceparent(GIVEN), partition=2),
+    run(3, "consume", 2, 3, "größe x", 4, context=parse_traceparent(GIVEN), partition=2),
+    run(3, "nack", 2, 3, "größe x", 4, context=parse_traceparent(GIVEN), partition=2, error="x"),
+    run(4, "expire", 5, 5, "g"),
+    run(4, "dlq", 5, 5, "g", 3, target="orders.dlq/0/1", error="expired"),
+    run(4, "redrive", 6, 6, target="orders/0/9"),
+    run(-1_767_225_600, "publish", 6, 6, error="record_too_large"),
+    run(0, "transaction", 0, 9, topic="", created_ns=0, transaction=9),
+]
+
+
+def texts(runs):
+    return [line_of(one).decode() for one in runs]
 
 
 @pytest.fixture(scope="module")
 def lines(spark):
-    texts = [json.dumps(one) for one in SPANS]
-    return spark.createDataFrame([(text,) for text in [*texts, '{"trace_id": "cut o', ""]], "value string")
+    return spark.createDataFrame([(text,) for text in [*texts(RUNS), '{"operation": "cut o', ""]], "value string")
 
 
-def test_lines_are_read_whatever_they_leave_out_and_however_they_call_it(spark, lines):
-    other = {"traceId": "c", "spanId": "1", "name": "publish", "consumer_group": "g", "extra": {"x": 1}}
-    other |= {"start": "2026-01-01T00:00:00.000001Z", "duration_ns": 5000, "partition": "none", "reason": "full"}
-    frame = spark.createDataFrame([(json.dumps(other),)], "value string")
-    rows = as_spans(lines.union(frame)).collect()
-    assert [row.is_span for row in rows].count(False) == 1
-    found = next(row for row in rows if row.trace_id == "c")
-    assert (found.operation, found.group, found.partition, found.is_error, found.is_span) == (
-        "publish",
-        "g",
-        None,
-        True,
-        True,
-    )
-    assert (found.start_ns, found.end_ns) == (BEGUN_MS * 1_000_000 + 1000, BEGUN_MS * 1_000_000 + 6000)
+def test_a_run_becomes_a_row_for_each_record_with_the_ids_that_the_broker_gives_it(spark):
+    damaged = '{"operation":"publish","start_ns":1,"topic":"t","offset":0,"count":99999999999999}'
+    wrong = '{"operation":"dance","start_ns":1,"topic":"t","offset":0}'
+    frame = spark.createDataFrame([(text,) for text in [*texts(EVERY_KIND), damaged, wrong, "7"]], "value string")
+    rows = as_spans(frame).collect()
+    assert [row.is_span for row in rows].count(False) == 3
+    found = {(row.trace_id, row.span_id, row.parent_id or "", row.offset) for row in rows if row.is_span}
+    wanted = [span for one in EVERY_KIND for span in spans_of(one)]
+    assert found == {(span.trace_id, span.span_id, span.parent_id, span.offset) for span in wanted}
+    assert len(wanted) == len(rows) - 3
+    assert {row.key for row in rows} == {None, "/w=="}
+    assert {(row.operation, row.error) for row in rows if row.is_error} == {
+        ("reject", "no"),
+        ("nack", "x"),
+        ("dlq", "expired"),
+        ("publish", "record_too_large"),
+    }
 
 
 def test_each_step_is_measured_from_the_one_before_it_in_its_own_group(lines):
@@ -112,7 +124,7 @@ def test_errors_and_outcomes_are_counted(lines):
 
 def test_a_folder_of_span_files_becomes_a_report(spark, tmp_path):
     (tmp_path / "spans").mkdir()
-    (tmp_path / "spans" / "1.jsonl").write_text("".join(json.dumps(one) + "\n" for one in SPANS) + '{"cut')
+    (tmp_path / "spans" / "1.jsonl").write_text("\n".join([*texts(RUNS), '{"cut']))
     source = read_lines(spark, str(tmp_path / "spans"))
     found = traces.run(source, tmp_path / "report")
     assert (found.spans, found.traces, found.errors, found.unreadable) == (10, 2, 1, 1)
@@ -138,9 +150,10 @@ def test_spans_that_come_later_are_added_to_those_before(spark, tmp_path):
         query = traces.follow(spark, lines, tmp_path, every_s=None, after=lambda kept: seen.append(kept.count()))
         query.awaitTermination()
 
-    (files / "1.jsonl").write_text(json.dumps(SPANS[0]) + "\n" + json.dumps(SPANS[1]) + "\n")
+    (files / "1.jsonl").write_text("\n".join(texts(RUNS[:2])) + "\n")
     run()
-    (files / "2.jsonl").write_text(json.dumps(SPANS[3]) + "\n")
+    (files / "2.jsonl").write_text(texts(RUNS[3:4])[0] + "\n")
+    (files / "3.jsonl.open").write_text(texts(RUNS[4:5])[0] + "\n")
     run()
     assert seen == [2, 3]
     assert sorted(row.operation for row in traces.kept_spans(spark, tmp_path).collect()) == [
@@ -151,5 +164,35 @@ def test_spans_that_come_later_are_added_to_those_before(spark, tmp_path):
 
 
 def test_spans_may_be_the_values_of_a_topic(table, producer, topic):
-    producer.send_many(topic, [json.dumps(one).encode() for one in SPANS[:3]] + [b"\xff", None])
+    producer.send_many(topic, [line_of(one) for one in RUNS[:3]] + [b"\xff", None])
     assert as_spans(topic_lines(table(subscribe=topic).load())).where("is_span").count() == 3
+
+
+def test_the_files_of_a_broker_become_a_report_of_what_happened_there(spark, tmp_path):
+    with running_server(tmp_path / "broker", "[tracing]\nrate = 1.0\n") as server:
+        with Admin(server.native) as admin:
+            admin.create_topic("orders", 1, TopicConfig(retry_backoff_ms=50))
+        with Producer(server.native) as producer:
+            producer.send_many("orders", [b"v"] * 500)
+        with Worker("orders", group="billing", bootstrap=server.native) as worker:
+            jobs = worker.take(100)
+            worker.nack(jobs[0], reason="card refused")
+            worker.ack(*jobs[1:])
+            again = []
+            while not any(job.deliveries == 2 for job in again):
+                again += worker.take(100)
+            worker.ack(*again)
+        server.stop()
+    folder = tmp_path / "broker" / "data" / "traces"
+    live = []
+    stream = stream_lines(spark, str(folder))
+    query = traces.follow(spark, stream, tmp_path / "live", every_s=None, after=lambda kept: live.append(kept.count()))
+    query.awaitTermination()
+    found = traces.run(read_lines(spark, str(folder)), tmp_path / "report")
+    assert found.unreadable == 0
+    assert 400 <= found.traces <= 600
+    assert found.errors == 1
+    assert live == [found.spans]
+    assert {"publish→consume", "consume→ack", "consume→nack", "nack→consume"} <= {row["hop"] for row in found.hops}
+    slowest = found.slowest[0]
+    assert traces.run(read_lines(spark, str(folder)), tmp_path / "one", trace=slowest["trace_id"]).critical_path

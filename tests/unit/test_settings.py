@@ -54,7 +54,7 @@ def test_a_wrong_setting_is_refused_by_name(tmp_path, text, says):
 
 
 def numbers() -> list[str]:
-    return [key for key, value in flat(msgspec.to_builtins(Settings())).items() if isinstance(value, int)]
+    return [key for key, value in flat(msgspec.to_builtins(Settings())).items() if type(value) is int]
 
 
 @pytest.mark.parametrize("value", [-1, 0, 1 << 60])

@@ -5,8 +5,9 @@ import contextlib
 import functools
 import socket
 import traceback
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from types import MappingProxyType
 
 import msgspec
 
@@ -17,12 +18,17 @@ from goqueue.adapters.entropy import SystemEntropy
 from goqueue.adapters.ids.sqlite_index import SqliteIdIndex
 from goqueue.adapters.schemas.protoc import compile_files
 from goqueue.adapters.telemetry.logs import Logger, get_logger
-from goqueue.adapters.telemetry.metrics import Metrics
+from goqueue.adapters.telemetry.loop_lag import loop_lag
+from goqueue.adapters.telemetry.metrics import Metrics, Scrape
 from goqueue.adapters.telemetry.observers import MaintenanceReporter, StorageReporter
-from goqueue.app.settings import Settings, host_and_port
+from goqueue.adapters.telemetry.span_outlet import running_outlet
+from goqueue.app.settings import Settings, flat, host_and_port, shown_tree
+from goqueue.app.span_outlets import span_outlets
 from goqueue.engine.broker import Broker
 from goqueue.engine.maintenance import Maintenance
 from goqueue.errors import GoQueueError, InvalidSettings
+from goqueue.gateways.console.app import Console
+from goqueue.gateways.console.desk import SettingRow
 from goqueue.gateways.http.app import http_app, schemas_app
 from goqueue.gateways.http.server import bind, serve_http
 from goqueue.gateways.native.handlers import Handlers
@@ -31,6 +37,7 @@ from goqueue.gateways.native.listener import NativeListener, serve_native
 __all__ = ["STOP_WITHIN_S", "Running", "running_broker"]
 
 STOP_WITHIN_S = 30.0
+NO_ORIGINS: Mapping[str, str] = MappingProxyType({})
 
 
 class Running(msgspec.Struct, frozen=True):
@@ -44,33 +51,45 @@ class Running(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def running_broker(settings: Settings) -> AsyncIterator[Running]:
+async def running_broker(settings: Settings, origins: Mapping[str, str] = NO_ORIGINS) -> AsyncIterator[Running]:
     """Everything started inside, everything stopped and checkpointed on the way out."""
-    logger, metrics = get_logger(), Metrics()
+    logger, metrics, clock = get_logger(), Metrics(), SystemClock()
+    began = clock.now_ns()
     async with AsyncExitStack() as stack:
         http = stack.enter_context(_bound("listen.http", settings.listen.http))
         native = stack.enter_context(_bound("listen.native", settings.listen.native))
         at_schemas = settings.listen.schemas
         schemas = stack.enter_context(_bound("listen.schemas", at_schemas)) if at_schemas else None
+        outlets = span_outlets(settings, logger, metrics)
         entropy = SystemEntropy()
         reporter = StorageReporter(logger, metrics)
         store = DiskStore(settings.data, OsFileSystem(), entropy, reporter, settings.storage)
         ids = SqliteIdIndex(f"{settings.data}/ids")
-        broker = await stack.enter_async_context(Broker(store, SystemClock(), entropy, ids, compile_files))
-        _watch(metrics, broker)
+        broker = await stack.enter_async_context(Broker(store, clock, entropy, ids, compile_files, settings.tracing))
+        for outlet in outlets:
+            broker.tracing.add_sink(await stack.enter_async_context(running_outlet(outlet)))
+        lag = stack.enter_context(loop_lag())
         maintenance = Maintenance(broker, MaintenanceReporter(logger, metrics), settings.maintenance)
         maintenance.watch_disk()
         stack.push_async_callback(_last_checkpoint, maintenance, logger)
         await stack.enter_async_context(_task(maintenance.run()))
         report_bug = functools.partial(_report_bug, logger)
-        listener = NativeListener(Handlers(broker, report_bug), settings.native)
+        listener = NativeListener(Handlers(broker, report_bug), settings.native, broker.traffic.native)
         await stack.enter_async_context(serve_native(listener, native, stop_within_s=STOP_WITHIN_S))
-        app = http_app(broker, maintenance, metrics.exposition, report_bug, settings.http)
+        console = Console(broker, _setting_rows(settings, origins), report_bug)
+        await stack.enter_async_context(_task(console.run()))
+        app = http_app(broker, maintenance, metrics.exposition, report_bug, settings.http, console)
         await stack.enter_async_context(serve_http(app, http, settings.http, stop_within_s=STOP_WITHIN_S))
         if schemas is not None:
             registry = schemas_app(broker, report_bug, settings.http)
             await stack.enter_async_context(serve_http(registry, schemas, settings.http, stop_within_s=STOP_WITHIN_S))
+        metrics.show(Scrape(broker, settings.metrics, lag, clock.now_ns() - began))
         yield Running(broker, _address(http), _address(native), "" if schemas is None else _address(schemas))
+
+
+def _setting_rows(settings: Settings, origins: Mapping[str, str]) -> tuple[SettingRow, ...]:
+    leaves = flat(shown_tree(settings))
+    return tuple(SettingRow(name, str(value), origins.get(name, "")) for name, value in leaves.items())
 
 
 @contextlib.contextmanager
@@ -102,22 +121,6 @@ async def _last_checkpoint(maintenance: Maintenance, logger: Logger) -> None:
         await maintenance.checkpoint()
     except GoQueueError as failure:
         logger.error("no checkpoint at the stop", reason=failure.message)
-
-
-def _watch(metrics: Metrics, broker: Broker) -> None:
-    storage = broker.storage
-    metrics.watch("goqueue_broker_topics", "Topics", lambda: len(broker.catalog))
-    metrics.watch("goqueue_broker_partitions", "Partitions", lambda: len(storage.logs()))
-    metrics.watch("goqueue_delay_pending", "Records that wait until they are due", lambda: _pending_delays(broker))
-    metrics.watch("goqueue_storage_journal_bytes", "Journal that a recovery would read", lambda: storage.journal_bytes)
-    metrics.watch("goqueue_storage_disk_used_share", "Used part of the disk, 0 to 1", lambda: broker.guard.used_share)
-    metrics.watch(
-        "goqueue_storage_log_bytes", "Bytes in partition logs", lambda: sum(storage.log(x).size for x in storage.logs())
-    )
-
-
-def _pending_delays(broker: Broker) -> int:
-    return sum(len(one.delays) for topic in broker.catalog for one in broker.partitions(topic.name))
 
 
 @asynccontextmanager

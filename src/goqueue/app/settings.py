@@ -8,29 +8,35 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_type_hints
 
 import msgspec
 
 from goqueue.adapters.disk.store import StoreSettings
+from goqueue.adapters.telemetry.bounded import MetricsSettings
 from goqueue.adapters.telemetry.logs import LogFormat
+from goqueue.adapters.telemetry.span_export import ExportName, check_endpoint, parse_headers
+from goqueue.adapters.telemetry.span_files import SpanFileSettings
 from goqueue.engine.maintenance import MaintenanceSettings
+from goqueue.engine.tracing.policy import TracingSettings
 from goqueue.errors import InvalidSettings
 from goqueue.gateways.http.limits import HttpLimits
 from goqueue.gateways.native.connection import ConnectionLimits
 
-__all__ = ["ENVIRONMENT_PREFIX", "Origins", "Settings", "load_settings"]
+__all__ = ["ENVIRONMENT_PREFIX", "Origins", "Settings", "load_settings", "shown_tree"]
 
 ENVIRONMENT_PREFIX = "GOQUEUE_"
-NOT_SETTINGS = frozenset({"GOQUEUE_REGISTRY", "GOQUEUE_SERVER"})
+NOT_SETTINGS = frozenset({"GOQUEUE_HTTP", "GOQUEUE_REGISTRY", "GOQUEUE_SERVER"})
 """Variables with the prefix that are for commands which talk to a broker."""
 KUBERNETES_LINKS = re.compile(
     r"GOQUEUE_(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)"
 )
 """Kubernetes puts these into every pod beside a Service named goqueue. Nobody wrote them, so nobody misspelt them."""
 MIB = 1024 * 1024
+HIDDEN = "(hidden)"
 
 _MISFIT = re.compile(r"Expected (?P<allowed>.*?)(, got .*)? - at `\$\.(?P<key>[a-z_.]+)`", re.DOTALL)
+_MISCHOSEN = re.compile(r"Invalid enum value .* - at `\$\.(?P<key>[a-z_.]+)`", re.DOTALL)
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 Origins = dict[str, str]
@@ -51,6 +57,17 @@ class LogSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: LogFormat = "auto"
 
 
+class TracingSection(TracingSettings, frozen=True, forbid_unknown_fields=True):
+    """What is traced, and where spans go besides memory."""
+
+    files: SpanFileSettings = SpanFileSettings()
+    export: ExportName = "none"
+    endpoint: str = ""
+    """URL of a collector; empty for the usual port of this machine."""
+    headers: str = ""
+    """For the collector: name=value,name=value."""
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole tree."""
 
@@ -61,6 +78,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     native: ConnectionLimits = ConnectionLimits()
     storage: StoreSettings = StoreSettings()
     maintenance: MaintenanceSettings = MaintenanceSettings()
+    metrics: MetricsSettings = MetricsSettings()
+    tracing: TracingSection = TracingSection()
 
     def __post_init__(self) -> None:
         storage, maintenance = self.storage, self.maintenance
@@ -78,6 +97,15 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             maintenance.checkpoint_bytes,
             f"at most half of storage.journal_max_bytes, which is {storage.journal_max_bytes}",
         )
+        files = self.tracing.files
+        _require(
+            files.file_bytes <= files.keep_bytes,
+            "tracing.files.file_bytes",
+            files.file_bytes,
+            f"at most tracing.files.keep_bytes, which is {files.keep_bytes}",
+        )
+        check_endpoint(self.tracing.endpoint)
+        parse_headers(self.tracing.headers)
         host_and_port("listen.http", self.listen.http)
         host_and_port("listen.native", self.listen.native)
         if self.listen.schemas:
@@ -103,6 +131,14 @@ def host_and_port(key: str, text: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
+def shown_tree(settings: Settings) -> dict[str, Any]:
+    """All settings for people to see: of what may be a password, only whether there is one."""
+    tree: dict[str, Any] = msgspec.to_builtins(settings)
+    if tree["tracing"]["headers"]:
+        tree["tracing"]["headers"] = HIDDEN
+    return tree
+
+
 def load_settings(
     file: Path | None, environment: Mapping[str, str] = os.environ, flags: Mapping[str, Any] | None = None
 ) -> tuple[Settings, Origins]:
@@ -121,11 +157,20 @@ def load_settings(
 
 def _refusal(words: str, tree: Mapping[str, Any]) -> InvalidSettings:
     """msgspec says what it expected and where; what it found there is in the tree."""
-    found = _MISFIT.fullmatch(words)
+    found = _MISFIT.fullmatch(words) or _MISCHOSEN.fullmatch(words)
     value: Any = None if found is None else flat(tree).get(found["key"])
     if found is None or value is None:
         return InvalidSettings(f"settings are wrong: {words}", hint="`goqueue config show` lists every setting")
-    return InvalidSettings(f"{found['key']} = {value!r} is not allowed", hint=f"allowed is {found['allowed']}")
+    allowed = found["allowed"] if found.re is _MISFIT else _choices(found["key"])
+    return InvalidSettings(f"{found['key']} = {value!r} is not allowed", hint=f"allowed is {allowed}")
+
+
+def _choices(key: str) -> str:
+    """The names that a setting takes."""
+    kind: Any = Settings
+    for part in key.split("."):
+        kind = get_type_hints(kind)[part]
+    return ", ".join(map(str, get_args(kind)))
 
 
 def _read_file(file: Path) -> dict[str, Any]:

@@ -46,9 +46,7 @@ def show(
 
     Example: goqueue config show --config goqueue.toml -o yaml
     """
-    import msgspec
-
-    from goqueue.app.settings import flat, load_settings
+    from goqueue.app.settings import flat, load_settings, shown_tree
 
     flags = {
         "data": data,
@@ -59,7 +57,7 @@ def show(
         "log.format": log_format,
     }
     settings, origins = load_settings(file, flags=flags)
-    tree = msgspec.to_builtins(settings)
+    tree = shown_tree(settings)
     leaves = flat(tree)
     came_from = {name: origins.get(name, "default") for name in leaves}
     rows = [(name, _text(value), came_from[name]) for name, value in leaves.items()]

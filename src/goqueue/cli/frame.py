@@ -34,6 +34,7 @@ NOUNS = {
     "txn": Noun("goqueue.cli.txn", "app", "List, describe and abort transactions."),
     "schema": Noun("goqueue.cli.schema", "app", "List, register, check, compare and delete schemas."),
     "dlq": Noun("goqueue.cli.dlq", "app", "Search dead letters, send them back, purge them."),
+    "trace": Noun("goqueue.cli.trace", "app", "See what happened to records, and where a message is."),
     "pipeline": Noun("goqueue.cli.pipeline", "app", "Run a job over many records on Spark: lake, replay, audit …"),
     "config": Noun("goqueue.cli.config", "app", "Show the settings of a broker, and where each comes from."),
     "storage": Noun("goqueue.cli.storage", "app", "Look into a data folder, check it, mend it, print its records."),

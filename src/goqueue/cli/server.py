@@ -14,7 +14,7 @@ import uvloop
 from goqueue import __version__, codec
 from goqueue.adapters.telemetry.logs import configure_logs, get_logger
 from goqueue.app.build import running_broker
-from goqueue.app.settings import Settings, load_settings
+from goqueue.app.settings import Origins, Settings, load_settings
 
 __all__ = ["server"]
 
@@ -44,19 +44,19 @@ def server(
         "log.level": log_level,
         "log.format": log_format,
     }
-    settings, _ = load_settings(config, flags=flags)
+    settings, origins = load_settings(config, flags=flags)
     configure_logs(settings.log.format, settings.log.level)
-    uvloop.run(_serve(settings))
+    uvloop.run(_serve(settings, origins))
 
 
-async def _serve(settings: Settings) -> None:
+async def _serve(settings: Settings, origins: Origins) -> None:
     logger = get_logger()
     _allow_many_files()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    async with running_broker(settings) as running:
+    async with running_broker(settings, origins) as running:
         _avoid_pauses()
         logger.info(
             "goqueue is serving",

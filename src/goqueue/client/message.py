@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from goqueue import codec
+from goqueue.client.tracing import carrier_of
 from goqueue.codec.compression import decompress
 from goqueue.errors import CorruptBatch
 from goqueue.model.record import Flag, Record
@@ -22,6 +23,11 @@ class Message(NamedTuple):
     value: bytes | None
     headers: tuple[tuple[str, bytes], ...]
     priority: int
+
+    @property
+    def carrier(self) -> dict[str, str]:
+        """Headers that are text, for OpenTelemetry: `extract(message.carrier)` is the context the record came with."""
+        return carrier_of(self.headers)
 
 
 class RawBatch(NamedTuple):

@@ -19,6 +19,7 @@ from goqueue.client.partitioner import PartitionerName, TopicPartitioner
 from goqueue.client.room import Room
 from goqueue.client.scope import Scope
 from goqueue.client.settings import checked_settings
+from goqueue.client.tracing import Headers, current_context, with_context
 from goqueue.client.transaction import Transaction
 from goqueue.codec.compression import CompressionName, compressor
 from goqueue.errors import (
@@ -130,12 +131,14 @@ class Producer:
         While the topic remembers a record of the same `id`, this one is not written: the delivery says where that is.
         With a delay from now, or an instant to deliver at, the record is written at once and hidden until then. With a
         time to live, or an instant to expire at, the queue delivers it no more after that.
+
+        In an active span of OpenTelemetry the record carries its context, unless the headers have a `traceparent`.
         """
         if self._scope.is_transactional:
             self._scope.check(id)
         partitioner = self._topics.get(topic) or await self._load_topic(topic)
         due = due_of(partitioner.topic, delay_ms, deliver_at_ns)
-        record = Record(value, key, tuple(headers), priority)
+        record = Record(value, key, with_context(tuple(headers)), priority)
         if ttl_ms is not None or expires_at_ns is not None:
             record = expiring(record, ttl_ms, expires_at_ns)
         record = self._made(partitioner.topic, record, id)
@@ -204,15 +207,42 @@ class Producer:
         """Publish a list and wait until all of it is written; the places come in the order of the values.
 
         It leaves in batches of its own, at once. When one of them fails, the others are written all the same. A delay,
-        or an instant to deliver at, is that of all of them.
+        or an instant to deliver at, is that of all of them. In an active span of OpenTelemetry all carry its context.
         """
+        return await self._send_many(
+            current_context(),
+            topic,
+            values,
+            keys=keys,
+            partition=partition,
+            priority=priority,
+            ids=ids,
+            delay_ms=delay_ms,
+            deliver_at_ns=deliver_at_ns,
+        )
+
+    async def _send_many(
+        self,
+        context: Headers,
+        topic: str,
+        values: Sequence[bytes | None],
+        *,
+        keys: Sequence[bytes | None] | None,
+        partition: int | None,
+        priority: int,
+        ids: Sequence[str | None] | None,
+        delay_ms: int | None,
+        deliver_at_ns: int | None,
+    ) -> list[Sent]:
         for name, given in (("keys", keys), ("ids", ids)):
             if given is not None and len(given) != len(values):
                 raise InvalidRequest(
                     f"{len(given)} {name} for {len(values)} values", hint=f"give as many {name} as values, or none"
                 )
         self._check_may_send(ids)
-        headers = None if ids is None else [() if one is None else ((ID_HEADER, one),) for one in encoded_ids(ids)]
+        headers = None
+        if ids is not None:
+            headers = [context if one is None else (*context, (ID_HEADER, one)) for one in encoded_ids(ids)]
         partitioner = self._topics.get(topic) or await self._load_topic(topic)
         due = due_of(partitioner.topic, delay_ms, deliver_at_ns)
         deliveries: list[tuple[Batch, Sequence[int]]] = []
@@ -222,7 +252,7 @@ class Producer:
                     Record(
                         values[place],
                         keys[place] if keys is not None else None,
-                        headers[place] if headers is not None else (),
+                        headers[place] if headers is not None else context,
                         priority,
                     )
                     for place in some

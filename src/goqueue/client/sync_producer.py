@@ -12,6 +12,7 @@ from goqueue.client.link import DEFAULT_BOOTSTRAP
 from goqueue.client.outbox import Delivery, Outbox
 from goqueue.client.producer import NORMAL_PRIORITY, due_of
 from goqueue.client.sync_transaction import Transaction
+from goqueue.client.tracing import current_context, with_context
 from goqueue.model.record import Record
 
 __all__ = ["Producer"]
@@ -57,13 +58,15 @@ class Producer(Blocking):
         While the topic remembers a record of the same `id`, this one is not written: the delivery says where that is.
         With a delay from now, or an instant to deliver at, the record is written at once and hidden until then. With a
         time to live, or an instant to expire at, the queue delivers it no more after that.
+
+        In an active span of OpenTelemetry the record carries its context, unless the headers have a `traceparent`.
         """
         self._hold_loop()
         self._client._check_may_send(id)
         partitioner = self._client._topics.get(topic) or self._run(self._client._load_topic, topic)
         partitioner.check(partition)
         due = due_of(partitioner.topic, delay_ms, deliver_at_ns)
-        record = Record(value, key, tuple(headers), priority)
+        record = Record(value, key, with_context(tuple(headers)), priority)
         if ttl_ms is not None or expires_at_ns is not None:
             record = aio_producer.expiring(record, ttl_ms, expires_at_ns)
         # A compressor is not for several threads at a time.
@@ -99,10 +102,12 @@ class Producer(Blocking):
         """Publish a list and wait until all of it is written; the places come in the order of the values.
 
         It leaves in batches of its own, at once. When one of them fails, the others are written all the same. A delay,
-        or an instant to deliver at, is that of all of them.
+        or an instant to deliver at, is that of all of them. In an active span of OpenTelemetry all carry its context.
         """
+        # Taken here: the span of this thread is not that of the loop.
         return self._run_in_turn(
-            self._client.send_many,
+            self._client._send_many,
+            current_context(),
             topic,
             values,
             keys=keys,

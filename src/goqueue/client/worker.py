@@ -68,6 +68,11 @@ class Job(NamedTuple):
     def key(self) -> bytes | None:
         return self.message.key
 
+    @property
+    def carrier(self) -> dict[str, str]:
+        """As that of the message."""
+        return self.message.carrier
+
 
 class Settlement(NamedTuple):
     """What a broker says to it: so many went to the dead letters; the lease of the others ends at the deadline."""

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Literal
 
-from goqueue.codec.results import Column, Columns, IndexEntries, Scan, Stamped, Stop
+from goqueue.codec.results import Column, Columns, Contexts, IndexEntries, Scan, Stamped, Stop
 
 if TYPE_CHECKING:
     from goqueue.codec.record_py import (
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         MAX_KEY,
         MAX_VALUE,
         columns,
+        contexts,
         crc32c,
         decode,
         encode,
@@ -46,11 +47,13 @@ __all__ = [
     "MAX_VALUE",
     "Column",
     "Columns",
+    "Contexts",
     "IndexEntries",
     "Scan",
     "Stamped",
     "Stop",
     "columns",
+    "contexts",
     "crc32c",
     "decode",
     "encode",

@@ -15,10 +15,10 @@ from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_Check, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_Check, PyUnicode_DecodeUTF8
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memchr, memcpy, memset
+from libc.string cimport memchr, memcmp, memcpy, memset
 
 from goqueue.codec import faults as _faults
-from goqueue.codec.results import Columns, IndexEntries, Scan, Stamped
+from goqueue.codec.results import Columns, Contexts, IndexEntries, Scan, Stamped
 from goqueue.errors import CorruptBatch
 from goqueue.model.record import Record
 
@@ -47,6 +47,7 @@ __all__ = [
     "MAX_KEY",
     "MAX_VALUE",
     "columns",
+    "contexts",
     "crc32c",
     "decode",
     "encode",
@@ -1124,5 +1125,109 @@ def pick(buf, wanted):
             return kept.finish(), found.finish()
         finally:
             PyBuffer_Release(&list_view)
+    finally:
+        PyBuffer_Release(&view)
+
+
+# --- trace contexts --------------------------------------------------------------------------------------------------
+
+cdef inline uint64_t hex_number(const uint8_t *p, int *bad) noexcept nogil:
+    """Eight hexadecimal digits at once, a byte each of a 64-bit word. The standard knows small letters only."""
+    cdef uint64_t text = <uint64_t>gq_get64(p)
+    cdef uint64_t ones = 0x0101010101010101
+    cdef uint64_t pairs = 0x00FF00FF00FF00FF
+    cdef uint64_t fours = 0x0000FFFF0000FFFF
+    cdef uint64_t x = (text & 15 * ones) + 9 * (text >> 6 & ones)
+    # Written out again it is the same, unless there was something else than digits.
+    bad[0] |= (x & 240 * ones) != 0 or x + 48 * ones + 39 * (x + 6 * ones >> 4 & ones) != text
+    x = (x | x >> 4) & pairs
+    x = (x | x >> 8) & fours
+    return (x | x >> 16) & <uint32_t>-1
+
+
+cdef inline bint is_hex_digit(uint8_t c) noexcept nogil:
+    return 48 <= c <= 57 or 97 <= c <= 102
+
+
+cdef inline bint is_traceparent(const uint8_t *p, int64_t size, uint64_t *number) noexcept nogil:
+    """Whether it is version-traceid-spanid-flags; gives the last 8 bytes of the trace id."""
+    cdef uint64_t high, low, span
+    cdef int bad = 0
+    if size < 55 or p[2] != 45 or p[35] != 45 or p[52] != 45:
+        return False
+    if not (is_hex_digit(p[0]) and is_hex_digit(p[1]) and is_hex_digit(p[53]) and is_hex_digit(p[54])):
+        return False
+    # Version ff is none, version 00 ends here, and others may go on after a hyphen.
+    if (p[0] == 102 and p[1] == 102) or (size > 55 and ((p[0] == 48 and p[1] == 48) or p[55] != 45)):
+        return False
+    high = hex_number(p + 3, &bad) << 32 | hex_number(p + 11, &bad)
+    low = hex_number(p + 19, &bad) << 32 | hex_number(p + 27, &bad)
+    span = hex_number(p + 36, &bad) << 32 | hex_number(p + 44, &bad)
+    number[0] = low
+    return not bad and (high | low) != 0 and span != 0
+
+
+cdef int64_t traceparent_at(const uint8_t *p, int64_t size, int64_t *length) noexcept nogil:
+    """Where in a headers block the last value under that name begins; -1 when there is none, or no end to a header."""
+    cdef int64_t left = gq_get16(p)
+    cdef int64_t at = 2
+    cdef int64_t found = -1
+    cdef int64_t key_size, value_size
+    while left:
+        if at + 4 > size:
+            return -1
+        key_size = gq_get16(p + at)
+        if at + 4 + key_size > size:
+            return -1
+        value_size = gq_get16(p + at + 2 + key_size)
+        if at + 4 + key_size + value_size > size:
+            return -1
+        if key_size == 11 and memcmp(p + at + 2, b"traceparent", 11) == 0:
+            found = at + 4 + key_size
+            length[0] = value_size
+        at += 4 + key_size + value_size
+        left -= 1
+    return found
+
+
+def contexts(buf, below=1 << 64):
+    """The records that carry a trace context as W3C has them, and of those the ones whose trace counts.
+
+    That goes by the last 8 bytes of its id, as a number: it counts if it is less than `below`. Raises CorruptBatch
+    where there is no record; of the records only the frames and the headers are looked at.
+    """
+    cdef Py_buffer view
+    cdef Header h
+    cdef const uint8_t *p
+    cdef const uint8_t *block
+    cdef int64_t position = 0
+    cdef int64_t at, length = 0
+    cdef Py_ssize_t number = 0, carried = 0
+    cdef uint64_t low = 0
+    cdef bint everything = below >= 1 << 64
+    cdef uint64_t limit = 0 if everything or below < 0 else below
+    cdef int fault
+    cdef list found = []
+    PyObject_GetBuffer(buf, &view, PyBUF_SIMPLE)
+    try:
+        while position < view.len:
+            p = <const uint8_t *>view.buf + position
+            if view.len - position < HEADER:
+                raise _faults.corrupt(FAULT_SHORT_HEADER, buf, number, position)
+            fault = header_fault(p, &h, True)
+            if fault == 0 and h.size > view.len - position:
+                fault = FAULT_SHORT_BODY
+            if fault:
+                raise _faults.corrupt(fault, buf, number, position)
+            if h.headers:
+                block = p + h.size - h.headers
+                at = traceparent_at(block, h.headers, &length)
+                if at >= 0 and is_traceparent(block + at, length, &low):
+                    carried += 1
+                    if everything or low < limit:
+                        found.append((number, PyBytes_FromStringAndSize(<const char *>block + at, length)))
+            position += h.size
+            number += 1
+        return tuple.__new__(Contexts, (carried, found))
     finally:
         PyBuffer_Release(&view)

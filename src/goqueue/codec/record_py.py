@@ -4,6 +4,7 @@ from goqueue.codec.faults import HEADER_SIZE, MAX_HEADERS, MAX_KEY, MAX_VALUE
 from goqueue.codec.twin.batch import decode, encode, stamp
 from goqueue.codec.twin.columns import columns
 from goqueue.codec.twin.compact import latest_by_key, retain_latest
+from goqueue.codec.twin.contexts import contexts
 from goqueue.codec.twin.header import crc32c
 from goqueue.codec.twin.walk import FIND_BUDGET, find_next, index_entries, pick, scan, seek, seek_time
 
@@ -14,6 +15,7 @@ __all__ = [
     "MAX_KEY",
     "MAX_VALUE",
     "columns",
+    "contexts",
     "crc32c",
     "decode",
     "encode",

@@ -3,7 +3,7 @@
 from enum import IntFlag
 from typing import Literal, NamedTuple
 
-__all__ = ["Column", "Columns", "IndexEntries", "Scan", "Stamped", "Stop"]
+__all__ = ["Column", "Columns", "Contexts", "IndexEntries", "Scan", "Stamped", "Stop"]
 
 Stop = Literal["end", "limit", "torn", "damaged"]
 
@@ -79,3 +79,12 @@ class Columns(NamedTuple):
     header_key_data: bytes
     header_value_offsets: bytes
     header_value_data: bytes
+
+
+class Contexts(NamedTuple):
+    """The records of a batch that carry a trace context."""
+
+    carried: int
+    """How many do."""
+    found: list[tuple[int, bytes]]
+    """Of those that were asked for: the number of the record in the batch, from 0 on, and its `traceparent`."""

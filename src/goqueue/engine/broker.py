@@ -52,6 +52,10 @@ from goqueue.engine.schemas.formats import no_protoc, schema_formats
 from goqueue.engine.schemas.rules import ValueRules
 from goqueue.engine.streams import Kind, Streams
 from goqueue.engine.sync_thread import SyncThread
+from goqueue.engine.tally import Tallies
+from goqueue.engine.tracing.policy import TracingSettings
+from goqueue.engine.tracing.tracing import Tracing
+from goqueue.engine.traffic import Traffic
 from goqueue.engine.transactions.under_way import COORDINATOR, Endings
 from goqueue.engine.visibility import is_waiting
 from goqueue.errors import UnknownPartition, UnknownTopic
@@ -84,10 +88,15 @@ class Broker:
         entropy: Entropy,
         id_index: IdIndex,
         compile_proto: CompileProto = no_protoc,
+        tracing: TracingSettings | None = None,
     ) -> None:
         self.storage = storage
         self.clock = clock
         self.entropy = entropy
+        self.tally = Tallies()
+        self.traffic = Traffic(clock)
+        self.recovery_ns = 0
+        """How long it took to open storage."""
         self.catalog = Catalog()
         self.catalog_turn = asyncio.Lock()
         self.producer_ids = ProducerIdentities()
@@ -107,6 +116,7 @@ class Broker:
         self.transactions = Coordinator()
         self.endings = Endings()
         self.guard = DiskGuard()
+        self.tracing = Tracing(clock, tracing)
         self.fetch_turns = itertools.count()
         self.streams = Streams(
             (
@@ -132,7 +142,7 @@ class Broker:
             )
         )
         self.ids = RememberedIds(id_index, self.streams)
-        self.queues = QueueStates(self.streams)
+        self.queues = QueueStates(self.streams, self.tally)
         self.commit: GroupCommit
         self.readers: ThreadPoolExecutor
         self.background: ThreadPoolExecutor
@@ -142,13 +152,15 @@ class Broker:
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
+            began = self.clock.now_ns()
             self.storage.open(self.streams)
+            self.recovery_ns = self.clock.now_ns() - began
             self.groups.start_sessions(now=self.clock.now_ns())
             stack.callback(self.storage.close)
             stack.callback(self.ids.index.close)
             self.ids.open()
             writer = stack.enter_context(ThreadPoolExecutor(1, "gq-write"))
-            syncer = stack.enter_context(SyncThread(self.storage))
+            syncer = stack.enter_context(SyncThread(self.storage, self.clock))
             self.background = stack.enter_context(ThreadPoolExecutor(BACKGROUND, "gq-background"))
             self.parsers = stack.enter_context(ThreadPoolExecutor(PARSERS, "gq-schema"))
             self.readers = stack.enter_context(ThreadPoolExecutor(READERS, "gq-read"))
@@ -178,9 +190,9 @@ class Broker:
         producers = cast(ProducerWindow, self.streams.machine(producers_stream(log)))
         delays = cast(Delays, self.streams.machine(delays_stream(log)))
         outcomes = cast(Outcomes, self.streams.machine(outcomes_stream(log)))
-        opened, lanes = self.storage.log(log), self._lanes(log)
+        opened, lanes, tally = self.storage.log(log), self._lanes(log), self.tally.open(log.topic)
         partition = Partition(
-            log, opened, self.commit, self.clock, self.streams, producers, lanes, delays, outcomes, self.alarm
+            log, opened, self.commit, self.clock, self.streams, producers, lanes, delays, outcomes, self.alarm, tally
         )
         partition.forget_dropped()
         # A log that was mended may end earlier than it did: records to come must not be hidden.
@@ -226,6 +238,8 @@ class Broker:
             for stream in PARTITION_STREAMS:
                 self.streams.remove(stream(partition.id))
             self.alarm.forget(partition)
+        self.tally.close(name)
+        self.tracing.carried.forget(name)
 
     def partitions(self, name: TopicName) -> tuple[Partition, ...]:
         try:

@@ -111,7 +111,9 @@ async def read_page(
         partition.check_offset(offset)
     loop = asyncio.get_running_loop()
     end = end_of(partition, isolation)
-    return await loop.run_in_executor(broker.readers, _read_page, partition, offset, limit, end, isolation)
+    page = await loop.run_in_executor(broker.readers, _read_page, partition, offset, limit, end, isolation)
+    _count(broker, name, page.found)
+    return page
 
 
 async def browse(
@@ -125,7 +127,19 @@ async def browse(
     loop = asyncio.get_running_loop()
     # How far to go is the event loop's to say; reading is for a thread.
     spans = [(partition, *selection.bounds(partition)) for partition in partitions]
-    return await loop.run_in_executor(broker.readers, _browse, spans, selection, limit, after)
+    page = await loop.run_in_executor(broker.readers, _browse, spans, selection, limit, after)
+    _count(broker, name, page.found)
+    return page
+
+
+def _count(broker: Broker, name: TopicName, found: Sequence[Found]) -> None:
+    tally = broker.tally.of(name)
+    tally.fetched_records += len(found)
+    tally.fetched_bytes += sum(_size_of(one.record) for one in found)
+
+
+def _size_of(record: Record) -> int:
+    return len(record.value or b"") + len(record.key or b"") + sum(len(value) for _, value in record.headers)
 
 
 def _read_page(partition: Partition, offset: int | None, limit: int, end: int, isolation: Isolation) -> PartitionPage:
@@ -218,7 +232,7 @@ class _Page:
 
     def add(self, partition: int, record: Record) -> bool:
         found = as_given(partition, record)
-        size = len(found.record.value or b"") + len(record.key or b"") + sum(len(value) for _, value in record.headers)
+        size = _size_of(found.record)
         if self.found and self._bytes + size > PAGE_BYTES:
             return False
         self.found.append(found)

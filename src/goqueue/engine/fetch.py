@@ -128,6 +128,9 @@ async def _read(
         if not chunks:
             return Fetched(refusal=refusal)
     skip = skipped_runs(found, part.offset, offset, isolation)
+    # Of a compacted log, those that are gone are counted with the others: to know would mean to look at each.
+    found.tally.fetched_records += offset - part.offset - sum(count for _, count in skip)
+    found.tally.fetched_bytes += size
     start, stable = found.log.start_offset, found.stable_offset
     return Fetched(tuple(chunks), offset, found.high_watermark, start, stable_offset=stable, skip=skip)
 

@@ -11,6 +11,7 @@ from goqueue.core.delay.events import Fired
 from goqueue.core.delay.packing import pack, unpack
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition, delays_stream
+from goqueue.engine.tracing.waiting import note_fired
 from goqueue.errors import GoQueueError
 from goqueue.model.ids import InstantNs
 
@@ -84,11 +85,14 @@ async def _fire(broker: Broker, partition: Partition, now: InstantNs) -> int:
 
     def written() -> None:
         partition.delays.apply(fired)
+        partition.tally.fired += len(offsets)
         wake_queues(broker, partition, offsets)
 
     entry = (broker.streams.event(delays_stream(partition.id), fired),)
     # Without a sync: what is forgotten in a power failure is due at the next start, and fires again.
     await broker.commit.write(entry, len(fired.offsets), durable=False, written=written)
+    if broker.tracing.is_on and broker.is_open(partition):
+        note_fired(broker, partition, offsets, now)
     return len(offsets)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import NamedTuple, TypeVar
 
+from goqueue.engine.histogram import COUNTS, Histogram
 from goqueue.engine.ports import Entry, Storage
 from goqueue.engine.sync_thread import SyncThread
 from goqueue.errors import GoQueueError, StorageBusy
@@ -77,6 +78,12 @@ class GroupCommit:
         self._idle = asyncio.Event()
         self._idle.set()
         self._synced_lsn = 0
+        self.group_sizes = Histogram(COUNTS)
+        """How many entries were written together."""
+
+    @property
+    def sync_seconds(self) -> Histogram:
+        return self._syncer.seconds
 
     def submit(
         self, entry: Entry, size: int, done: Done, *, durable: bool, written: Callable[[], None] = _nothing
@@ -172,6 +179,8 @@ class GroupCommit:
             group.append(waiting)
             size += waiting.size
         self._pending_bytes -= size
+        if group:
+            self.group_sizes.add(len(group))
         return group, size
 
     def _written_by_thread(self, group: list[_Waiting], done: asyncio.Future[list[GoQueueError | None]]) -> None:

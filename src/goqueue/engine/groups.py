@@ -19,6 +19,7 @@ from goqueue.engine.broker import GROUPS, POLICIES, Broker
 from goqueue.engine.fetch import offset_at
 from goqueue.engine.ports import Operation
 from goqueue.engine.queue.positions import committed_offsets, follow_group, go_to
+from goqueue.engine.tracing.delivering import committed_offset, note_committed
 from goqueue.errors import InvalidRequest, OffsetOutOfRange
 from goqueue.model.ids import InstantNs
 from goqueue.model.log import LogId
@@ -182,12 +183,16 @@ async def commit_offsets(
 ) -> None:
     """Remember where the group goes on; refused for partitions and offsets that do not exist."""
     check_offsets(broker, offsets)
+    start_ns = broker.clock.now_ns()
+    before = {log: committed_offset(broker, name, log) for log in offsets} if broker.tracing.is_on else {}
     await _change(
         broker,
         name,
         lambda group, now: group.commit(offsets, member_id=member_id, generation=generation, now=now),
         is_new=member_id is None,
     )
+    for log, offset in before.items():
+        note_committed(broker, name, log, offset, offsets[log].offset, member=member_id or "", start_ns=start_ns)
     for log, wanted in offsets.items():
         await go_to(broker, name, log, wanted.offset)
 

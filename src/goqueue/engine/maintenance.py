@@ -25,7 +25,11 @@ from goqueue.engine.visibility import certain_before
 from goqueue.errors import GoQueueError
 from goqueue.model.topic import Cleanup, TopicConfig
 
-__all__ = ["Maintenance", "MaintenanceObserver", "MaintenanceSettings"]
+__all__ = ["JOBS", "Maintenance", "MaintenanceObserver", "MaintenanceSettings"]
+
+
+JOBS = ("pulse", "checkpoint", "retention", "compaction", "ids", "schedules", "leases", "transactions", "delays")
+"""What an observer may be told of as failed."""
 
 
 class MaintenanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -21,6 +21,7 @@ from goqueue.engine.alarm import DelayAlarm
 from goqueue.engine.group_commit import Done, GroupCommit
 from goqueue.engine.ports import AppendRecords, Clock, Entry, Log
 from goqueue.engine.streams import Streams
+from goqueue.engine.tally import TopicTally
 from goqueue.errors import GoQueueError, InvalidRecord, OffsetOutOfRange, RecordTooLarge, StorageBusy
 from goqueue.model.ids import InstantNs
 from goqueue.model.log import Chunk, LogId
@@ -110,6 +111,8 @@ class _Effects(NamedTuple):
     delayed: Delayed | None = None
     outcomes: tuple[OutcomeEvent, ...] = ()
     cancelled: Cancelled | None = None
+    size: int = 0
+    """Bytes of records that somebody published."""
 
 
 class Marker(NamedTuple):
@@ -156,8 +159,10 @@ class Partition:
         delays: Delays,
         outcomes: Outcomes,
         alarm: DelayAlarm,
+        tally: TopicTally,
     ) -> None:
         self.id = log_id
+        self.tally = tally
         self.log = log
         self.producers = producers
         self.lanes = lanes
@@ -252,7 +257,7 @@ class Partition:
             entry = (*entry, self._streams.event(self._outcomes_stream, wrote))
             self.outcomes.apply(wrote)
             outcomes = (wrote,)
-        staged = self._stage(entry, _Effects(batch_written, after, ids, delayed, outcomes), done)
+        staged = self._stage(entry, _Effects(batch_written, after, ids, delayed, outcomes, size=len(batch)), done)
         self._submit(staged, len(batch), durable=durable, written=written or staged.apply)
         return batch_written
 
@@ -318,6 +323,9 @@ class Partition:
         def finish(refusal: GoQueueError | None) -> None:
             if refusal is None:
                 moved = self._watermark.confirm(pending)
+                if effects.size:
+                    self.tally.published_records += after - batch.base_offset
+                    self.tally.published_bytes += effects.size
             else:
                 moved = True
                 self._refused += 1

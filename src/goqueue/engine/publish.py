@@ -6,12 +6,14 @@ from functools import partial
 
 import msgspec
 
+from goqueue import codec
 from goqueue.core.producers.originals import Original, unpack_originals
 from goqueue.core.producers.window import BatchWritten
 from goqueue.engine.broker import Broker
 from goqueue.engine.new_records import Unsettled, choose_new
 from goqueue.engine.partition import Partition, ProducerBatch
 from goqueue.engine.schemas.holding import checked_at_once, hold_until_checked
+from goqueue.engine.tracing.publishing import TracedReply
 from goqueue.engine.transactions.beginning import InTransaction, check_publish, join_operations
 from goqueue.errors import (
     DiskFull,
@@ -87,6 +89,11 @@ Reply = Callable[[Published | GoQueueError], None]
 
 def publish(broker: Broker, request: PublishBatch, reply: Reply) -> None:
     """Check, stamp and write; `reply` is called once it is as durable as asked for, or refused."""
+    _publish(broker, request, TracedReply(broker, request, reply) if broker.tracing.is_on else reply)
+
+
+def _publish(broker: Broker, request: PublishBatch, reply: Reply) -> None:
+    """As `publish`; also for what was put off and is tried again."""
     try:
         partition = broker.partition(request.topic, request.partition)
         topic = broker.catalog.topic(request.topic)
@@ -98,7 +105,7 @@ def publish(broker: Broker, request: PublishBatch, reply: Reply) -> None:
         if request.dues is not None:
             check_dues(topic, request.dues, since_ns=broker.clock.now_ns())
         if partition.held:
-            partition.hold(partial(publish, broker, request, reply), len(request.records))
+            partition.hold(partial(_publish, broker, request, reply), len(request.records))
             return
         if broker.guard.is_full:
             raise DiskFull(f"the disk is {broker.guard.used_share:.0%} full")
@@ -114,8 +121,9 @@ def publish(broker: Broker, request: PublishBatch, reply: Reply) -> None:
             check = checked_at_once(broker, rules, request.records)
             if check is not None:
                 checked = msgspec.structs.replace(request, is_checked=True)
-                go_on = partial(publish, broker, checked, reply)
-                hold_until_checked(partition, check, len(request.records), go_on, reply)
+                go_on = partial(_publish, broker, checked, reply)
+                refuse = partial(_refuse, broker, request, reply=reply)
+                hold_until_checked(partition, check, len(request.records), go_on, refuse)
                 return
         if request.ids is not None and topic.config.dedup_window_ms:
             _publish_new(broker, partition, topic, request, reply)
@@ -133,7 +141,20 @@ def publish(broker: Broker, request: PublishBatch, reply: Reply) -> None:
             dues=request.dues,
         )
     except GoQueueError as refusal:
-        reply(refusal)
+        _refuse(broker, request, refusal, reply)
+
+
+def _refuse(broker: Broker, request: PublishBatch, refusal: GoQueueError, reply: Reply) -> None:
+    broker.tally.of(request.topic).refuse(refusal.code, _count(request.records))
+    reply(refusal)
+
+
+def _count(records: bytearray) -> int:
+    """Nobody knows of a batch that cannot be read; it counts as one."""
+    try:
+        return codec.stamp(records, 0, 0).count
+    except GoQueueError:
+        return 1
 
 
 def _publish_in_transaction(
@@ -171,7 +192,7 @@ def _publish_new(broker: Broker, partition: Partition, topic: Topic, request: Pu
     chosen = choose_new(broker, topic, request.records, request.ids)
     if isinstance(chosen, Unsettled):
         # The original may yet be refused, and then this record has to be written.
-        partition.hold(partial(publish, broker, request, reply), len(request.records))
+        partition.hold(partial(_publish, broker, request, reply), len(request.records))
         broker.ids.when_settled(chosen.number, partition.resume)
         return
     answer = _Answer(partition, reply)
@@ -208,6 +229,8 @@ class _Answer:
         self.written: BatchWritten
 
     def done(self, refusal: GoQueueError | None) -> None:
+        if refusal is not None:
+            self._partition.tally.refuse(refusal.code, self.written.count)
         self._reply(refusal or _published(self._partition, self.written))
 
 

@@ -13,6 +13,7 @@ from goqueue.engine.broker import Broker
 from goqueue.engine.placement import Placement
 from goqueue.engine.publish import PublishBatch, Published, publish
 from goqueue.engine.schemas.validation import record_violations
+from goqueue.engine.tracing.publishing import note_refused
 from goqueue.engine.transactions.beginning import InTransaction, check_publish
 from goqueue.errors import GoQueueError, InvalidRecord, RecordTooLarge, UnknownPartition
 from goqueue.model.delay import AT_ONCE, check_due
@@ -68,9 +69,10 @@ async def publish_records(
     broker: Broker, placement: Placement, name: TopicName, records: Sequence[Outgoing]
 ) -> list[Outcome]:
     """One outcome for each record, in the same order."""
-    outcomes = await _refusals(broker, name, records)
     now = broker.clock.now_ns()
+    outcomes = await _refusals(broker, name, records)
     batches = _gather(broker.catalog.topic(name), placement, records, outcomes, now)
+    _count_refused(broker, name, records, outcomes, now)
     # All are handed over before the first is waited for, so that they share a sync.
     answers = [_start(broker, name, batch) for batch in batches]
     for batch, answer in zip(batches, answers, strict=True):
@@ -109,6 +111,7 @@ async def publish_in_transaction(
         outcomes = refusals[name]
         some = [records[number][1] for number in numbers]
         batches = _gather(broker.catalog.topic(name), placement, some, outcomes, now)
+        _count_refused(broker, name, some, outcomes, now)
         for number, outcome in zip(numbers, outcomes, strict=True):
             if isinstance(outcome, GoQueueError):
                 outcome.message = f"record {number}: {outcome.message}"
@@ -139,6 +142,17 @@ async def _refusals(broker: Broker, name: TopicName, records: Sequence[Outgoing]
     for number, violation in violations.items():
         outcomes[number] = violation
     return outcomes
+
+
+def _count_refused(
+    broker: Broker, name: TopicName, records: Sequence[Outgoing], outcomes: Sequence[Outcome | None], start_ns: int
+) -> None:
+    """Those that go no further; what becomes of the others is counted where they are written."""
+    for outgoing, outcome in zip(records, outcomes, strict=True):
+        if isinstance(outcome, GoQueueError):
+            broker.tally.of(name).refuse(outcome.code, 1)
+            if broker.tracing.is_on:
+                note_refused(broker, name, outgoing.partition, outgoing.record, outcome, start_ns)
 
 
 def _with_due(outcome: Outcome, due: int, now: int) -> Outcome:

@@ -10,17 +10,23 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Self
 
-from goqueue.engine.ports import Storage
+from goqueue.engine.histogram import SECONDS, Histogram
+from goqueue.engine.ports import Clock, Storage
 from goqueue.model.ids import Lsn
 
 __all__ = ["SyncThread"]
+
+NS_PER_S = 1_000_000_000
 
 
 class SyncThread:
     """Use as a context manager; `done` is called in the event loop after each sync, with its result or its error."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Storage, clock: Clock) -> None:
         self._storage = storage
+        self._clock = clock
+        self.seconds = Histogram(SECONDS)
+        """How long each sync took."""
         self._loop = asyncio.get_running_loop()
         self._requests: SimpleQueue[bool] = SimpleQueue()
         self._is_asked = False
@@ -45,9 +51,11 @@ class SyncThread:
         while self._requests.get():
             # Before the sync begins: whoever asks from here on may have written something that it does not reach.
             self._is_asked = False
+            began = self._clock.now_ns()
             result: Lsn | Exception
             try:
                 result = self._storage.sync()
             except Exception as error:
                 result = error
+            self.seconds.add(max(0, self._clock.now_ns() - began) / NS_PER_S)
             self._loop.call_soon_threadsafe(self.done, result)

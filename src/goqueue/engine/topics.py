@@ -25,7 +25,7 @@ async def create_topic(broker: Broker, name: TopicName, partitions: int, config:
         raise InvalidRequest(f"{name} is a name for internal topics", hint="choose one that does not begin with __")
 
     def decide() -> tuple[CatalogEvent, list[Operation]]:
-        event = broker.catalog.create(name, partitions, config)
+        event = broker.catalog.create(name, partitions, config, now=broker.clock.now_ns())
         return event, [CreateLog(LogId(name, number)) for number in range(partitions)]
 
     await _change(broker, decide, lambda: broker.open_partitions(broker.catalog.topic(name)))

@@ -27,6 +27,7 @@ __all__ = [
     "Topic",
     "TopicConfig",
     "TopicName",
+    "TraceRate",
     "Visibility",
     "WantedConfig",
     "hash_ranges",
@@ -116,6 +117,7 @@ Backoff = Annotated[int, msgspec.Meta(ge=0, le=DAY_MS)]
 Jitter = Annotated[float, msgspec.Meta(ge=0, le=1)]
 DeadLetterTopic = Annotated[str, msgspec.Meta(pattern=OWN_NAME_PATTERN)]
 BreakerLimit = Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
+TraceRate = Annotated[float, msgspec.Meta(ge=0, le=1)]
 SchemaSubject = Annotated[str, msgspec.Meta(min_length=1, max_length=249)]
 
 
@@ -156,6 +158,8 @@ class TopicConfig(msgspec.Struct, frozen=True):
     schema_validation: SchemaValidation = SchemaValidation.AUTO
     schema_subject: SchemaSubject | None = None
     """Whose schemas values have to fit; None for the subject of the topic's own name."""
+    trace_rate: TraceRate | None = None
+    """The share of records that are traced, 0 to 1; None for what the broker's settings say."""
 
 
 class WantedConfig(TopicConfig, frozen=True, forbid_unknown_fields=True):
@@ -189,6 +193,8 @@ class Topic(msgspec.Struct, frozen=True):
     config: TopicConfig
     ranges: tuple[HashRange, ...]
     epoch: int = 1
+    created_ns: int = 0
+    """When it was made; 0 when that was before this was kept."""
 
     @property
     def partitions(self) -> int:

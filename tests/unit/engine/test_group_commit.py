@@ -9,6 +9,7 @@ from goqueue.engine.ports import StateEvent
 from goqueue.engine.sync_thread import SyncThread
 from goqueue.errors import DiskFull, StorageBusy, StorageFailed
 from goqueue.model.ids import Lsn
+from goqueue.testing.clock import FakeClock
 
 REFUSED = (StateEvent("refused", b""),)
 
@@ -51,7 +52,7 @@ def storage() -> ScriptedStorage:
 
 @pytest.fixture
 async def commit(storage):
-    with ThreadPoolExecutor(1) as writer, SyncThread(storage) as syncer:
+    with ThreadPoolExecutor(1) as writer, SyncThread(storage, FakeClock()) as syncer:
         yield GroupCommit(storage, writer, syncer)
         storage.may_sync.set()
 

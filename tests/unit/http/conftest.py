@@ -33,10 +33,14 @@ async def broker(clock) -> AsyncIterator[Broker]:
         yield opened
 
 
+async def figures() -> bytes:
+    return b"figures"
+
+
 @pytest.fixture
 def app(broker, bugs) -> HttpApp:
     maintenance = Maintenance(broker, None, MaintenanceSettings())
-    return http_app(broker, maintenance, lambda: b"figures", bugs.append, HttpLimits())
+    return http_app(broker, maintenance, figures, bugs.append, HttpLimits())
 
 
 @pytest.fixture

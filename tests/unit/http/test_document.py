@@ -8,7 +8,7 @@ from goqueue.gateways.http.document.openapi import Document
 from goqueue.gateways.http.endpoint import Endpoint
 from goqueue.gateways.http.responses import STATUS_BY_CODE
 
-ENDPOINTS = every_endpoint(None, lambda: b"")
+ENDPOINTS = every_endpoint(None, None)
 DOCUMENT = Document(lambda: ENDPOINTS).content
 
 

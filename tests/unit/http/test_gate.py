@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
+from goqueue.engine.traffic import ListenerTraffic
 from goqueue.gateways.http.gate import Gate
 from goqueue.gateways.http.limits import HttpLimits
 from goqueue.gateways.http.responses import respond
+from goqueue.testing.clock import FakeClock
 
 LIMITS = HttpLimits(requests_under_way=2, bytes_under_way=3000, body_bytes=2048, header_bytes=1024, url_bytes=1024)
 
@@ -69,7 +71,7 @@ def app() -> App:
 
 @pytest.fixture
 def gate(app) -> Gate:
-    return Gate(app, LIMITS, frozenset(["/health"]))
+    return Gate(app, LIMITS, frozenset(["/health"]), ListenerTraffic(FakeClock()))
 
 
 async def settle() -> None:
@@ -167,3 +169,17 @@ async def test_headers_that_are_too_large_are_refused(gate):
     exchange.body(b"")
     await exchange.task
     assert (exchange.status, exchange.answer["code"]) == (431, "headers_too_large")
+
+
+@pytest.mark.parametrize(
+    ("site", "status"), [("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)]
+)
+async def test_a_page_of_another_site_changes_nothing(gate, app, site, status):
+    """Its browser would send a form as text, or JSON that says it is text, without asking anybody."""
+    exchange = Exchange(gate, headers={"sec-fetch-site": site, "content-type": "text/plain", "content-length": "2"})
+    exchange.body(b"{}")
+    await exchange.task
+    assert exchange.status == status
+    assert app.bodies == ([b"{}"] if status == 200 else [])
+    if status == 403:
+        assert exchange.answer["code"] == "foreign_page"

@@ -47,7 +47,7 @@ async def registry(request, broker, bugs) -> AsyncIterator[httpx.AsyncClient]:
     if request.param == "at a root of its own":
         app, base = schemas_app(broker, bugs.append, HttpLimits()), "http://registry"
     else:
-        app = http_app(broker, None, lambda: b"", bugs.append, HttpLimits())
+        app = http_app(broker, None, None, bugs.append, HttpLimits())
         base = "http://broker/v1/schemas" if "v1" in request.param else "http://broker/schemas"
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=base) as client:
         yield client
@@ -376,7 +376,7 @@ async def test_bodies_may_be_called_what_the_client_likes(registry, media_type):
 
 
 async def test_a_body_that_is_too_large_is_refused_in_the_words_of_the_registry(broker, bugs):
-    app = http_app(broker, None, lambda: b"", bugs.append, HttpLimits(body_bytes=2048))
+    app = http_app(broker, None, None, bugs.append, HttpLimits(body_bytes=2048))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://broker") as client:
         for url in ("/schemas/subjects/x/versions", "/v1/schemas/subjects/x/versions"):
             assert refusal(await client.post(url, content=b"x" * 3000)) == (413, 413)

@@ -4,6 +4,7 @@ from collections import OrderedDict
 
 from goqueue.adapters.telemetry.logs import Logger
 from goqueue.adapters.telemetry.metrics import Metrics
+from goqueue.engine.maintenance import JOBS
 from goqueue.errors import GoQueueError
 from goqueue.model.log import Damage, LogId
 
@@ -63,6 +64,9 @@ class MaintenanceReporter:
     def __init__(self, logger: Logger, metrics: Metrics) -> None:
         self._log = logger
         self._metrics = metrics
+        for job in JOBS:
+            # There is a 0 before anything fails, or the first failure would not be seen as a rise.
+            metrics.failed_jobs.labels(job)
 
     def disk_full(self, used_share: float) -> None:
         self._metrics.disk_full.set(1)

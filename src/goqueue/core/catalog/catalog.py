@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from goqueue.core.catalog.events import CatalogEvent, TopicAltered, TopicCreated, TopicDeleted
 from goqueue.errors import InvalidRequest, TopicExists, UnknownTopic
 from goqueue.model.topic import MOST_PARTITIONS, Topic, TopicConfig, TopicName, hash_ranges
@@ -29,13 +31,13 @@ class Catalog:
         except KeyError:
             raise UnknownTopic(f"there is no topic {name}") from None
 
-    def create(self, name: TopicName, partitions: int, config: TopicConfig) -> TopicCreated:
+    def create(self, name: TopicName, partitions: int, config: TopicConfig, *, now: int = 0) -> TopicCreated:
         if name in self._topics:
             raise TopicExists(f"the topic {name} exists")
         if not 1 <= partitions <= MOST_PARTITIONS:
             raise InvalidRequest(f"{partitions} partitions", hint=f"a topic has 1 to {MOST_PARTITIONS}")
         _check_dead_letters(name, config)
-        return TopicCreated(Topic(name, config, hash_ranges(partitions)))
+        return TopicCreated(Topic(name, config, hash_ranges(partitions), created_ns=now))
 
     def alter(self, name: TopicName, config: TopicConfig) -> TopicAltered:
         _check_dead_letters(name, config)
@@ -49,8 +51,7 @@ class Catalog:
             case TopicCreated(topic):
                 self._topics[topic.name] = topic
             case TopicAltered(name, config, epoch):
-                old = self._topics[name]
-                self._topics[name] = Topic(name, config, old.ranges, epoch)
+                self._topics[name] = msgspec.structs.replace(self._topics[name], config=config, epoch=epoch)
             case TopicDeleted(name):
                 del self._topics[name]
 

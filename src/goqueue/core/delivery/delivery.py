@@ -11,7 +11,7 @@ from what is kept: `again` are records behind the frontiers that may be delivere
 import heapq
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from pyroaring import BitMap64
 
@@ -37,7 +37,7 @@ from goqueue.errors import UnknownReceipt
 from goqueue.model.ids import InstantNs
 from goqueue.model.priority import LANES, NORMAL
 
-__all__ = ["Attempts", "Delivery", "Lanes", "Looked", "Retries", "Returns"]
+__all__ = ["Attempts", "Delivery", "Lanes", "Looked", "Retries", "Returns", "Standing", "Waiting"]
 
 KEPT_FAILURES = 10
 KEPT_ENDS = 5000
@@ -47,8 +47,9 @@ NEAR = 16
 
 
 class Lanes(Protocol):
-    """Which records of the partition are in which lane."""
+    """Which records of the partition are in which lane; false when all of them are normal."""
 
+    def __bool__(self) -> bool: ...
     def take(self, priority: int, first: int, end: int, limit: int) -> list[int]: ...
     def count(self, priority: int, first: int, end: int) -> int: ...
     def priority_of(self, offset: int) -> int: ...
@@ -57,6 +58,9 @@ class Lanes(Protocol):
 
 class _OneLane:
     """All records are alike."""
+
+    def __bool__(self) -> bool:
+        return False
 
     def take(self, priority: int, first: int, end: int, limit: int) -> list[int]:
         return list(range(first, min(end, first + limit))) if priority == NORMAL else []
@@ -96,6 +100,23 @@ class Returns(NamedTuple):
     grant: int
     offsets: Sequence[int]
     reason: str
+
+
+class Waiting(NamedTuple):
+    """How many records of each lane may be delivered, and which of all is the first in the log."""
+
+    ready: list[int]
+    first: int | None
+
+
+class Standing(NamedTuple):
+    """Where one record is on its way through the queue."""
+
+    state: Literal["waiting", "asleep", "resting", "deferred", "leased", "settled", "dead"]
+    attempts: Attempts
+    until: InstantNs | None = None
+    """Until when it is leased, or rests."""
+    consumer: str = ""
 
 
 class Retries(NamedTuple):
@@ -318,6 +339,35 @@ class Delivery:
         """Of what `ready` counts, the first in the log."""
         found = [*self.again(lane, 1), *self.fresh(lane, 1, end)]
         return min(found, default=None)
+
+    def waiting(self, end: int, *, now: InstantNs) -> Waiting:
+        """What `ready` counts, quickly where there is one lane only."""
+        self._wake_rested(now)
+        if self._lanes:
+            firsts = [self.oldest_ready(lane, end) for lane in range(LANES)]
+            found = min((first for first in firsts if first is not None), default=None)
+            return Waiting(self.ready(end, now=now), found)
+        again, new = self._again[NORMAL], max(self._frontiers[NORMAL], self._floor)
+        ready = [0] * LANES
+        ready[NORMAL] = len(again) + max(0, end - new)
+        if again:
+            return Waiting(ready, again.min())
+        return Waiting(ready, new if new < end else None)
+
+    def standing(self, offset: int) -> Standing:
+        """Of a record that is done with, it is known of the last ones only whether they went to the dead letters."""
+        attempts = self.attempts_of(offset)
+        if self.is_settled(offset):
+            return Standing("dead" if self._ends.get(offset, 0) < 0 else "settled", attempts)
+        for grant in self._grants if offset in self._grants.leased else ():
+            if offset in grant.records:
+                return Standing("leased", attempts, grant.deadline_of(offset), grant.consumer)
+        if offset in self._resting:
+            return Standing("resting", attempts, self._resting[offset])
+        if offset in self._asleep:
+            return Standing("asleep", attempts)
+        is_deferred = any(one == offset for one, _ in self._key_order.deferred())
+        return Standing("deferred" if is_deferred else "waiting", attempts)
 
     def in_flight(self, consumer: str) -> int:
         return self._grants.in_flight(consumer)

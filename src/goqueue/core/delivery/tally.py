@@ -10,9 +10,13 @@ OVERDUE = "the visibility timeout ended before it was acknowledged"
 
 
 class Tally:
-    """Told of every event once it is written, and of dead letters by whoever makes them."""
+    """Told of every event once it is written, and of dead letters by whoever makes them.
 
-    def __init__(self) -> None:
+    What it counts, each of `totals` counts as well.
+    """
+
+    def __init__(self, *totals: "Tally") -> None:
+        self._all = (self, *totals)
         self.settled = 0
         self.nacked = 0
         self.expired = 0
@@ -26,7 +30,9 @@ class Tally:
     def note(self, event: DeliveryEvent) -> None:
         match event:
             case Settled(parts):
-                self.settled += sum(len(unpack(part.records)) for part in parts)
+                count = sum(len(unpack(part.records)) for part in parts)
+                for one in self._all:
+                    one.settled += count
             case Returned(is_failure=True):
                 self.failed(len(event.offsets), event.reason)
             case _:
@@ -34,10 +40,16 @@ class Tally:
 
     def dead(self, count: int) -> None:
         """Told beside the event that settles them."""
-        self.dead_lettered += count
+        for one in self._all:
+            one.dead_lettered += count
+
+    def reject(self, count: int) -> None:
+        for one in self._all:
+            one.rejected += count
 
     def failed(self, count: int, reason: str) -> None:
-        if reason == OVERDUE:
-            self.expired += count
-        else:
-            self.nacked += count
+        for one in self._all:
+            if reason == OVERDUE:
+                one.expired += count
+            else:
+                one.nacked += count

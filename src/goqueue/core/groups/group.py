@@ -208,6 +208,15 @@ class Group:
         return MappingProxyType(self._ledger.offsets)
 
     @property
+    def topics(self) -> Mapping[str, int]:
+        """What its members read, with the numbers of partitions."""
+        return MappingProxyType(self._ledger.topics)
+
+    @property
+    def rebalance_count(self) -> int:
+        return self._ledger.lifecycle.stats.count
+
+    @property
     def owners(self) -> Mapping[LogId, str]:
         """Which member has which partition, one that is about to give it up included."""
         return self._ledger.reconciliation.held.members

@@ -33,6 +33,10 @@ class ProducerIdentities:
         self._next_id = 1
         self._epochs: OrderedDict[int, int] = OrderedDict()
 
+    def __len__(self) -> int:
+        """How many are remembered."""
+        return len(self._epochs)
+
     def next(self) -> IdentityGiven:
         return IdentityGiven(self._next_id, 0)
 

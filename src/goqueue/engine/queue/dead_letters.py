@@ -5,13 +5,14 @@ The copy and the end of the original are one entry of the journal: never in neit
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from goqueue import codec
 from goqueue.core.delivery.delivery import Attempts
 from goqueue.core.delivery.events import Failure, Settled
+from goqueue.core.tracing.places import Place
 from goqueue.engine import topics
 from goqueue.engine.broker import Broker
 from goqueue.engine.group_commit import Done
@@ -19,6 +20,8 @@ from goqueue.engine.ports import Operation
 from goqueue.engine.queue.breaking import pause_tripped
 from goqueue.engine.queue.gather import gather
 from goqueue.engine.queue.states import QueueState
+from goqueue.engine.tracing.choosing import place_of
+from goqueue.engine.tracing.dead_letters import note_dead, with_trace
 from goqueue.errors import InvalidRecord, TopicExists, UnknownTopic
 from goqueue.model.expiry import EXPIRES_HEADER
 from goqueue.model.record import Record
@@ -66,6 +69,16 @@ def is_dead_letter_topic(name: str) -> bool:
     return name.endswith(DEAD_LETTER_SUFFIX)
 
 
+class Copies(NamedTuple):
+    """Letters, as they are written together, and the records that they are copies of."""
+
+    batch: bytearray
+    letters: list[Record]
+    dead: list[Place]
+    moved: list[int]
+    """Also of records that are gone, and have no copy."""
+
+
 class DeadLetters:
     """Those of one group in one partition."""
 
@@ -107,10 +120,12 @@ class DeadLetters:
         state = self._state
         await state.turn.acquire()
         try:
-            batch, moved = await self.copies(offsets, reason, cause)
+            copies = await self.copies(offsets, reason, cause)
         except BaseException:
             state.turn.release()
             raise
+
+        moved, base, start_ns = copies.moved, 0, self._broker.clock.now_ns()
 
         def decide() -> Settled:
             return state.delivery.settle({grant: moved}, is_dead=True)
@@ -120,22 +135,33 @@ class DeadLetters:
                 written()
                 self.count(len(moved), reason, cause)
 
-            if batch:
-                target.append(batch, done, durable=True, also=(operation,), written=counted)
+            nonlocal base
+            if copies.batch:
+                base = target.append(copies.batch, done, durable=True, also=(operation,), written=counted).base_offset
             else:
                 self._broker.commit.submit((operation,), 256, done, durable=True, written=counted)
 
         await self._broker.queues.change_now(state, decide, write)
+        if self._broker.tracing.is_on:
+            note_dead(self._broker, state, copies.dead, copies.letters, target.id, base, reason, start_ns)
         await pause_tripped(self._broker)
         return offsets[len(moved) :]
 
-    async def copies(self, offsets: list[int], reason: str, cause: str) -> tuple[bytearray, list[int]]:
-        """The letters, encoded, and of which records: as many as fit into one entry."""
+    async def copies(self, offsets: list[int], reason: str, cause: str) -> Copies:
+        """As many as fit into one entry."""
         log = self._state.log
         source = self._broker.partition(TopicName(log.topic), log.partition)
         found = await gather(self._broker, source, offsets, MOST_BYTES)
-        letters = [self._letter(record, reason, cause) for record in codec.decode(found.records)]
-        return bytearray(b"".join(letters)), [offset for offset in offsets if offset < found.reached]
+        records: list[Record] = codec.decode(found.records)
+        letters = [self._letter(record, reason, cause) for record in records]
+        dead = [place_of(record, delivery=self._delivery(record, cause)) for record in records]
+        batch = bytearray(b"".join(encoded for _, encoded in letters))
+        moved = [offset for offset in offsets if offset < found.reached]
+        return Copies(batch, [letter for letter, _ in letters], dead, moved)
+
+    def _delivery(self, record: Record, cause: str) -> int:
+        """Which one it died of; what has expired did not die of any."""
+        return 0 if cause == EXPIRED else self._state.delivery.attempts_of(record.offset).deliveries
 
     def count(self, count: int, reason: str, cause: str) -> None:
         """So many more, once they are certain."""
@@ -145,14 +171,15 @@ class DeadLetters:
             # Nobody has failed at these: a group that was away for long must not be paused for it.
             return
         if cause == REJECTED:
-            tally.rejected += count
+            tally.reject(count)
         else:
             tally.failed(count, reason)
         with suppress(UnknownTopic):
             limit = self._broker.catalog.topic(TopicName(state.log.topic)).config.dead_letter_breaker_per_minute
             self._broker.breakers.add(state.group, state.log.topic, count, limit, now=self._broker.clock.now_ns())
 
-    def _letter(self, record: Record, reason: str, cause: str) -> bytes:
+    def _letter(self, record: Record, reason: str, cause: str) -> tuple[Record, bytes]:
+        """Also as bytes."""
         state = self._state
         attempts: Attempts = state.delivery.attempts_of(record.offset)
         origin = DeadLetter(
@@ -169,15 +196,17 @@ class DeadLetters:
         )
         # Whoever takes it from there, or sends it back, wants it whatever its time was.
         headers = tuple(one for one in record.headers if one[0] not in (DEAD_LETTER_HEADER, EXPIRES_HEADER))
-        try:
-            return _encode(record, (*headers, _header(origin)))
-        except InvalidRecord:
-            return _encode(record, (_header(msgspec.structs.replace(origin, headers_dropped=True)),))
+        traced = with_trace(self._broker, state, record, self._delivery(record, cause), headers)
+        for some in (traced, headers):
+            with suppress(InvalidRecord):
+                return _encode(record, (*some, _header(origin)))
+        return _encode(record, (_header(msgspec.structs.replace(origin, headers_dropped=True)),))
 
 
 def _header(origin: DeadLetter) -> tuple[str, bytes]:
     return DEAD_LETTER_HEADER, msgspec.json.encode(origin)
 
 
-def _encode(record: Record, headers: tuple[tuple[str, bytes], ...]) -> bytes:
-    return codec.encode((msgspec.structs.replace(record, headers=headers, offset=0, timestamp_ns=0),))
+def _encode(record: Record, headers: tuple[tuple[str, bytes], ...]) -> tuple[Record, bytes]:
+    letter = msgspec.structs.replace(record, headers=headers, offset=0, timestamp_ns=0)
+    return letter, codec.encode((letter,))

@@ -11,10 +11,13 @@ from goqueue import codec
 from goqueue.core.delivery.delivery import Looked
 from goqueue.core.priority.drr import MOST_OWED
 from goqueue.core.priority.drr import Take as TakeOfLane
+from goqueue.core.tracing.places import Place
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
 from goqueue.engine.queue.gather import Gathered, gather
 from goqueue.engine.queue.states import QueueState
+from goqueue.engine.tracing.choosing import place_of
+from goqueue.engine.tracing.dead_letters import note_expired
 from goqueue.engine.visibility import hidden, is_never
 from goqueue.model.expiry import EXPIRES_HEADER, expiry_of
 from goqueue.model.ids import InstantNs
@@ -57,6 +60,8 @@ class Search:
         self._passed: list[tuple[int, int]] = []
         """Lane and offset of new records that are hidden."""
         self._taken_by_lane: Mapping[int, int] = {}
+        self._too_old = 0
+        self._expired: list[Place] = []
         self.looked = Looked((), {})
         self.expired: list[int] = []
         """They are leased with the others, and then moved to the dead letters."""
@@ -107,8 +112,10 @@ class Search:
             expiry = expiry_of(record.headers)
             if expiry is not None and expiry <= now:
                 gone.append(record.offset)
+                self._expired.append(place_of(record))
         if not gone:
             return found
+        self._too_old = len(gone)
         config = self._broker.catalog.topic(TopicName(self._state.log.topic)).config
         (self.expired if config.expired is Expired.DEAD_LETTER else over).extend(gone)
         left = [offset for offset in found.offsets if offset not in gone]
@@ -185,6 +192,9 @@ class Search:
         for lane, count in taken:
             self._state.dequeued.note(lane, count, now=now)
         self._state.lanes.served(self._waiting, taken, now=now)
+        self._partition.tally.expired += self._too_old
+        if self._expired and self._broker.tracing.is_on:
+            note_expired(self._broker, self._state, self._expired, now)
 
 
 def _hold_back(frontiers: dict[int, int], parts: Sequence["_Part"], reached: int) -> None:

@@ -16,9 +16,11 @@ from goqueue.engine.broker import Broker
 from goqueue.engine.queue.dead_letters import FAILED, REJECTED, DeadLetters
 from goqueue.engine.queue.policies import settings_of
 from goqueue.engine.queue.states import QueueState
+from goqueue.engine.tracing.delivering import Settling, note_settled, settling
 from goqueue.errors import GoQueueError, InvalidRequest, UnknownReceipt
 from goqueue.model.ids import InstantNs
 from goqueue.model.log import LogId
+from goqueue.model.span import Operation as Span
 from goqueue.model.topic import LONGEST_VISIBILITY_MS
 
 __all__ = [
@@ -37,6 +39,8 @@ __all__ = [
 
 NS_PER_MS = 1_000_000
 SWEPT_AT_ONCE = 10_000
+TIMEOUT = "timeout"
+"""What the span of a record says that was not acknowledged in time."""
 LARGEST_OFFSET = (1 << 63) - 1
 
 
@@ -61,15 +65,22 @@ class Nacked(NamedTuple):
 async def acknowledge(broker: Broker, lease: Lease) -> QueueState:
     """Done for good. What is settled already stays so: an answer may have been lost on its way."""
     state, offsets = leased_records(broker, lease)
+    start_ns = broker.clock.now_ns()
+    acked: Settling | None = None
 
     def decide() -> Settled | None:
+        nonlocal acked
         left: Offsets = offsets
         if not state.delivery.holds(lease.grant, offsets):
             left = [offset for offset in offsets if not _is_over(state, lease.grant, offset, state.delivery.has_acked)]
+        if left and broker.tracing.is_on:
+            acked = settling(broker, state, lease.grant, list(left), start_ns)
         return state.delivery.settle({lease.grant: left}) if left else None
 
     await broker.queues.change(state, decide)
     _settled(broker, state)
+    if acked is not None:
+        await note_settled(broker, state, acked, Span.ACK)
     return state
 
 
@@ -103,9 +114,14 @@ async def reject(broker: Broker, lease: Lease, *, reason: str = "") -> str | Non
     left = [offset for offset in offsets if not _is_over(state, lease.grant, offset, state.delivery.has_buried)]
     # Before the first is moved: all of them or none.
     state.delivery.settle({lease.grant: left})
+    rejected: Settling | None = None
+    if left and broker.tracing.is_on:
+        rejected = settling(broker, state, lease.grant, left, broker.clock.now_ns())
     letters = DeadLetters(broker, state)
     topic = await letters.move(lease.grant, left, reason or "rejected", REJECTED)
     _settled(broker, state)
+    if rejected is not None:
+        await note_settled(broker, state, rejected, Span.REJECT, error=reason or "rejected")
     return topic
 
 
@@ -165,15 +181,22 @@ async def _fail(broker: Broker, state: QueueState, which: Callable[[], Returns],
     policy = retry_policy(broker, state)
     returns = which()
     exhausted: list[int] = []
+    start_ns = broker.clock.now_ns()
+    failed: Settling | None = None
 
     def decide() -> Returned | None:
-        nonlocal returns, exhausted
+        nonlocal returns, exhausted, failed
         returns = which()
+        if broker.tracing.is_on:
+            failed = settling(broker, state, returns.grant, sorted(returns.offsets), start_ns)
         retries = state.delivery.fail(returns, policy, pause_ms=pause_ms, now=broker.clock.now_ns())
         exhausted = retries.exhausted
         return retries.event
 
     event = await broker.queues.change(state, decide)
+    if failed is not None:
+        error = TIMEOUT if returns.reason == OVERDUE else returns.reason
+        await note_settled(broker, state, failed, Span.NACK, error=error)
     topic = None
     if exhausted:
         topic = await DeadLetters(broker, state).move(returns.grant, exhausted, returns.reason, FAILED)

@@ -14,6 +14,7 @@ from goqueue.core.priority.stats import LaneFlow
 from goqueue.engine.group_commit import GroupCommit, resolve
 from goqueue.engine.ports import Operation
 from goqueue.engine.streams import Streams
+from goqueue.engine.tally import Tallies
 from goqueue.errors import GoQueueError, UnknownReceipt
 from goqueue.model.log import LogId
 from goqueue.model.topic import LaneMode, TopicConfig
@@ -39,14 +40,15 @@ def delivery_stream(group: str, log: LogId) -> str:
 class QueueState:
     """One group in one partition. A decision is taken, written and applied before the next one is taken."""
 
-    def __init__(self, group: str, log: LogId, delivery: Delivery) -> None:
+    def __init__(self, group: str, log: LogId, delivery: Delivery, tallies: Tallies) -> None:
         self.group = group
         self.log = log
         self.delivery = delivery
         self.lanes = LaneScheduler(LanePolicy())
         self.dequeued = LaneFlow()
         self._lane_settings: TopicConfig | None = None
-        self.tally = Tally()
+        # What the broker does by itself, such as to be done with letters that were sent back, is nobody's delivery.
+        self.tally = Tally() if self.is_internal else Tally(tallies.of(log.topic).queue)
         self.turn = asyncio.Lock()
 
     @property
@@ -65,8 +67,9 @@ class QueueState:
 class QueueStates:
     """All of them; those with nothing to remember are made when first asked for."""
 
-    def __init__(self, streams: Streams) -> None:
+    def __init__(self, streams: Streams, tallies: Tallies) -> None:
         self._streams = streams
+        self._tallies = tallies
         self._by_group: dict[str, dict[LogId, QueueState]] = {}
         self._watchers: dict[str, set[Callable[[], None]]] = {}
         self._taking: Counter[tuple[str, str]] = Counter()
@@ -87,7 +90,7 @@ class QueueStates:
                 self._streams.remove(stream)
                 continue
             log = LogId.parse(name)
-            self._by_group.setdefault(group, {})[log] = QueueState(group, log, machine)
+            self._by_group.setdefault(group, {})[log] = QueueState(group, log, machine, self._tallies)
 
     def get(self, group: str, log: LogId) -> QueueState | None:
         return self._by_group.get(group, {}).get(log)
@@ -97,7 +100,7 @@ class QueueStates:
         if found is None:
             machine = self._streams.machine(delivery_stream(group, log))
             assert isinstance(machine, Delivery)
-            found = self._by_group.setdefault(group, {})[log] = QueueState(group, log, machine)
+            found = self._by_group.setdefault(group, {})[log] = QueueState(group, log, machine, self._tallies)
         return found
 
     def of_group(self, group: str) -> list[QueueState]:

@@ -21,6 +21,7 @@ from goqueue.engine.queue.policies import settings_of
 from goqueue.engine.queue.positions import give_back_grant
 from goqueue.engine.queue.search import Search
 from goqueue.engine.queue.states import EVENT_BYTES, QueueState
+from goqueue.engine.tracing.delivering import note_delivered
 from goqueue.engine.visibility import is_waiting
 from goqueue.errors import GoQueueError, InvalidRequest, UnknownReceipt, UnknownTopic
 from goqueue.model.ids import InstantNs
@@ -285,6 +286,11 @@ class _Taking:
     def _taken(self, state: QueueState, event: Leased, found: Gathered) -> Taken:
         again = state.delivery.repeated(found.offsets)
         token = self._broker.receipts.token(state.group, state.log, event.grant)
+        tally = self._broker.tally.of(state.log.topic)
+        tally.delivered += len(found.offsets)
+        tally.delivered_bytes += len(found.records)
+        if self._broker.tracing.is_on:
+            note_delivered(self._broker, state, event.consumer, event.at, found.offsets, found.records, again)
         return Taken(state.log, event.grant, token, event.deadline, found.records, len(found.offsets), again)
 
 

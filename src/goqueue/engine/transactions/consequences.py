@@ -12,12 +12,14 @@ from goqueue.core.groups.registry import GroupChange
 from goqueue.core.transactions.transaction import GroupOffset, Pledge, Transaction
 from goqueue.engine.broker import GROUPS, Broker
 from goqueue.engine.ports import Operation
-from goqueue.engine.queue.dead_letters import DeadLetters
+from goqueue.engine.queue.dead_letters import REJECTED, DeadLetters
 from goqueue.engine.queue.settle import retry_policy
 from goqueue.engine.queue.states import QueueState, delivery_stream
+from goqueue.engine.tracing.delivering import Settling, committed_offset, note_committed, note_settled, settling
 from goqueue.errors import UnknownReceipt
 from goqueue.model.ids import InstantNs
 from goqueue.model.log import LogId
+from goqueue.model.span import Operation as Span
 
 __all__ = ["GroupMoves", "QueueChanges"]
 
@@ -33,6 +35,8 @@ class QueueChanges:
         self._held: list[QueueState] = []
         self._events: list[tuple[QueueState, DeliveryEvent]] = []
         self._dead: list[tuple[QueueState, Pledge]] = []
+        self._said: list[tuple[QueueState, Pledge, Settling, int]] = []
+        """What consumers have said within committed transactions, with their numbers."""
 
     async def take_turns(self) -> None:
         try:
@@ -64,18 +68,22 @@ class QueueChanges:
         """Refused when one of the records is not leased any more, or a group is gone."""
         for each, committed in self._ends:
             for pledge in each.pledges:
-                self._decide(pledge, committed=committed)
+                self._decide(pledge, each.number, committed=committed)
             if committed:
                 for offset in each.offsets:
                     self._go_to(offset)
 
-    def _decide(self, pledge: Pledge, *, committed: bool) -> None:
+    def _decide(self, pledge: Pledge, number: int, *, committed: bool) -> None:
         state = self._broker.queues.get(pledge.group, LogId(pledge.topic, pledge.partition))
         if state is None or state not in self._held:
             if committed:
                 raise UnknownReceipt(f"the group {pledge.group} takes nothing from {pledge.topic} any more")
             return
         offsets = BitMap64([one for first, count in pledge.offsets for one in range(first, first + count)])
+        if committed and self._broker.tracing.is_on:
+            now = self._broker.clock.now_ns()
+            said = settling(self._broker, state, pledge.grant, list(offsets), now)
+            self._said.append((state, pledge, said, number))
         event = self._kept(state, pledge, offsets) if committed else self._given_up(state, pledge, offsets)
         if event is not None:
             self._events.append((state, event))
@@ -127,11 +135,23 @@ class QueueChanges:
         for state, pledge in self._dead:
             DeadLetters(self._broker, state).count(pledge.count, pledge.reason, pledge.cause)
         self.hand_on()
+        for state, pledge, said, number in self._said:
+            self._broker.queues.in_background(_note(self._broker, state, pledge, said, number))
 
     def tell(self) -> None:
         """Those who wait for a record, or for room, may go on."""
         for group in {state.group for state, _ in self._events}:
             self._broker.queues.changed(group)
+
+
+async def _note(broker: Broker, state: QueueState, pledge: Pledge, said: Settling, number: int) -> None:
+    match pledge.action:
+        case "ack":
+            await note_settled(broker, state, said, Span.ACK, transaction=number)
+        case "reject" if pledge.cause == REJECTED:
+            await note_settled(broker, state, said, Span.REJECT, error=pledge.reason, transaction=number)
+        case _:
+            await note_settled(broker, state, said, Span.NACK, error=pledge.reason, transaction=number)
 
 
 class GroupMoves:
@@ -141,6 +161,7 @@ class GroupMoves:
         self._broker = broker
         self._changes: list[GroupChange] = []
         by_member: dict[tuple[str, str, int], dict[LogId, OffsetAndMetadata]] = {}
+        self._committed = committed if broker.tracing.is_on else ()
         for each in committed:
             for one in each.offsets:
                 offsets = by_member.setdefault((one.group, one.member_id, one.generation), {})
@@ -157,6 +178,13 @@ class GroupMoves:
         return [self._broker.streams.event(GROUPS, change) for change in self._changes]
 
     def apply(self) -> None:
+        for each in self._committed:
+            for one in each.offsets:
+                log = LogId(one.topic, one.partition)
+                before = committed_offset(self._broker, one.group, log)
+                note_committed(
+                    self._broker, one.group, log, before, one.offset, member=one.member_id, transaction=each.number
+                )
         for change in self._changes:
             self._broker.groups.apply(change)
             self._broker.group_news.happened(change.group, list(change.events))

@@ -16,6 +16,7 @@ from goqueue.engine.broker import Broker
 from goqueue.engine.group_commit import Done, resolve
 from goqueue.engine.partition import Marker, Partition, Staged
 from goqueue.engine.ports import Entry
+from goqueue.engine.tracing.waiting import note_ended
 from goqueue.engine.transactions.consequences import GroupMoves, QueueChanges
 from goqueue.engine.transactions.under_way import COORDINATOR
 from goqueue.errors import GoQueueError, UnknownPartition, UnknownTopic
@@ -174,6 +175,9 @@ class _Ending:
             queues.hand_on()
             broker.endings.finish([one.number for one in ends], ended=refusal is None)
             queues.tell()
+            if refusal is None and broker.tracing.is_on:
+                for one in ends:
+                    note_ended(broker, live[one.number], one)
 
         # What was open is aborted after a restart in any case; what was prepared could still be chosen.
         was_prepared = any(one.state is State.PREPARED for one in live.values())

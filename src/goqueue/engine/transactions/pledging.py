@@ -18,6 +18,7 @@ from goqueue.engine.ports import Operation
 from goqueue.engine.queue.dead_letters import FAILED, REJECTED, DeadLetters
 from goqueue.engine.queue.settle import Lease, leased_records, retry_policy
 from goqueue.engine.queue.states import EVENT_BYTES, QueueState
+from goqueue.engine.tracing.dead_letters import note_dead
 from goqueue.engine.transactions.beginning import InTransaction, check, join_operations
 from goqueue.engine.transactions.under_way import COORDINATOR
 from goqueue.errors import GoQueueError, InvalidRequest
@@ -87,26 +88,34 @@ class _Pledging:
         target = await letters.target()
         left = list(offsets)
         while left:
-            batch, moved = await letters.copies(left, reason, cause)
+            copies = await letters.copies(left, reason, cause)
+            moved, base, start_ns = copies.moved, 0, self._broker.clock.now_ns()
             wanted = self._pledge(BitMap64(moved), "reject", reason, None, cause)
 
             def write(
                 operation: Operation,
                 written: Callable[[], None],
                 done: Done,
-                batch: bytearray = batch,
+                batch: bytearray = copies.batch,
                 wanted: Pledge = wanted,
             ) -> None:
+                nonlocal base
                 also = (operation, *join_operations(self._broker, self._ref, target.id), *self._pledged(wanted))
                 told, number = self._told(done), self._ref.number
                 if batch:
-                    target.append(batch, told, durable=False, transaction=number, also=also, written=written)
+                    base = target.append(
+                        batch, told, durable=False, transaction=number, also=also, written=written
+                    ).base_offset
                 else:
                     self._broker.commit.submit(also, EVENT_BYTES, told, durable=False, written=written)
                 self._apply(wanted)
 
             held = BitMap64(moved)
             await self._broker.queues.change(self._state, lambda held=held: self._held(held), write)  # type: ignore[misc]
+            if self._broker.tracing.is_on:
+                number = self._ref.number
+                dead, copied = copies.dead, copies.letters
+                note_dead(self._broker, self._state, dead, copied, target.id, base, reason, start_ns, number)
             left = left[len(moved) :]
 
     def _held(self, offsets: BitMap64) -> Extended:

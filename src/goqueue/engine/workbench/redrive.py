@@ -16,11 +16,13 @@ from goqueue.engine.group_commit import Done
 from goqueue.engine.partition import Partition
 from goqueue.engine.ports import Operation
 from goqueue.engine.queue.gather import gather
+from goqueue.engine.tracing.dead_letters import note_redriven
 from goqueue.engine.workbench.desk import Desk, Letter, origin_of
 from goqueue.engine.workbench.mending import Edit, Mended, Mending
 from goqueue.engine.workbench.search import Wanted, find
 from goqueue.errors import DiskFull, GoQueueError
 from goqueue.model.log import LogId
+from goqueue.model.record import Record
 from goqueue.model.topic import TopicName
 
 __all__ = ["Move", "NotMoved", "Orders", "Report", "purge", "redrive"]
@@ -171,13 +173,15 @@ class _Batch:
         self.target: LogId | None = None
         self.offsets: list[int] = []
         self.parts: list[bytes] = []
+        self.letters: list[Record] = []
 
-    def add(self, offset: int, mended: Mended) -> bool:
+    def add(self, letter: Record, mended: Mended) -> bool:
         """Whether it belongs to this batch."""
         if self.target not in (None, mended.target):
             return False
         self.target = mended.target
-        self.offsets.append(offset)
+        self.letters.append(letter)
+        self.offsets.append(letter.offset)
         self.parts.append(mended.record)
         return True
 
@@ -202,12 +206,12 @@ async def _redrive_some(
             except GoQueueError as error:
                 report.not_moved(source.id.partition, record.offset, error)
                 continue
-            if not batch.add(record.offset, mended):
+            if not batch.add(record, mended):
                 others.append(record.offset)
     except BaseException:
         state.turn.release()
         raise
-    target, base = batch.target, 0
+    target, base, start_ns = batch.target, 0, broker.clock.now_ns()
 
     def decide() -> DeliveryEvent | None:
         return desk.settle(state, batch.offsets)
@@ -221,6 +225,10 @@ async def _redrive_some(
 
     await broker.queues.change_now(state, decide, write)
     if target is not None:
+        broker.tally.of(target.topic).redriven += len(batch.offsets)
+        if broker.tracing.is_on:
+            records = codec.decode(b"".join(batch.parts))
+            note_redriven(broker, source.id, batch.letters, records, target, base, start_ns)
         number = source.id.partition
         report.moved([Move(number, offset, target, base + step) for step, offset in enumerate(batch.offsets)])
     return sorted(others)

@@ -10,6 +10,7 @@ from typing import ClassVar, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from goqueue.engine.traffic import ListenerTraffic
 from goqueue.gateways.http.limits import HttpLimits
 from goqueue.gateways.http.responses import ErrorBody, encode_json
 
@@ -18,9 +19,9 @@ __all__ = ["LimitedConnection", "connections_within"]
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
-def connections_within(limits: HttpLimits) -> type["LimitedConnection"]:
+def connections_within(limits: HttpLimits, traffic: ListenerTraffic) -> type["LimitedConnection"]:
     """The class that uvicorn is to make its connections from."""
-    return type("Connection", (LimitedConnection,), {"limits": limits})
+    return type("Connection", (LimitedConnection,), {"limits": limits, "traffic": traffic})
 
 
 class Reading(Enum):
@@ -35,6 +36,7 @@ class LimitedConnection(HttpToolsProtocol):
     """See the module."""
 
     limits: ClassVar[HttpLimits]
+    traffic: ClassVar[ListenerTraffic]
 
     _reading = Reading.NOTHING
     _began_now = False
@@ -47,6 +49,7 @@ class LimitedConnection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.traffic.connections += 1
         self._output = _Output(transport)
         if len(self.connections) > self.limits.connections:
             self._refuse(503, "server_busy", f"{self.limits.connections} connections are open")
@@ -54,6 +57,7 @@ class LimitedConnection(HttpToolsProtocol):
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.traffic.connections -= 1
         self._stop_deadline()
         self._unset_keepalive_if_required()
         if self._stalled_check is not None:

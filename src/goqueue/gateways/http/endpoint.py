@@ -52,6 +52,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     media_type: str = "application/json"
     """Of the answer; for all but JSON, the handler returns it as bytes. Its dialect may have another name for JSON."""
     dialect: Dialect = OWN
+    traced: bool = False
+    """It takes the headers `traceparent` and `tracestate`, see `goqueue.gateways.http.trace_headers`."""
     waits: bool = False
     """It may wait for something to happen; the wait ends when the client goes away or the broker stops."""
     take_back: Callable[[Broker, Any], Awaitable[None]] = keep

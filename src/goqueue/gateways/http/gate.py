@@ -10,12 +10,18 @@ from typing import NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from goqueue.engine.traffic import ListenerTraffic
+from goqueue.gateways.http.asked import ASKED, Asked
 from goqueue.gateways.http.dialects import Dialect, DialectAt, own_dialect
 from goqueue.gateways.http.limits import HttpLimits
 from goqueue.gateways.http.responses import HttpRefusal
 
 __all__ = ["Gate"]
 
+OWN_SITE = frozenset({b"same-origin", b"none"})
+"""What browsers say, which pages cannot forge, when a page of this origin or the user made them ask. Others say
+nothing. Without this any page could have the browser of a developer publish to a broker on the same machine."""
+HARMLESS = frozenset({"GET", "HEAD", "OPTIONS"})
 LINGER_S = 2.0
 """For so long what a refused client goes on sending is thrown away, so that it gets to read why."""
 
@@ -35,9 +41,15 @@ class Gate:
     """The outermost part of the application."""
 
     def __init__(
-        self, app: ASGIApp, limits: HttpLimits, always: frozenset[str], dialect_at: DialectAt = own_dialect
+        self,
+        app: ASGIApp,
+        limits: HttpLimits,
+        always: frozenset[str],
+        traffic: ListenerTraffic,
+        dialect_at: DialectAt = own_dialect,
     ) -> None:
         self._app = app
+        self.traffic = traffic
         self._limits = limits
         self._always = always
         self._dialect_at = dialect_at
@@ -51,15 +63,18 @@ class Gate:
         scope["path"] = scope["raw_path"].decode("ascii")
         self._requests += 1
         reserved = _Reserved(self)
+        asked = scope[ASKED] = Asked(self.traffic, send)
         try:
             head = self._look(scope)
             body = await self._read(head, receive, reserved) if head.has_body else b""
-            await self._app(scope, _receive_again(body, receive), send)
+            asked.begin()
+            await self._app(scope, _receive_again(body, receive), asked.send)
         except HttpRefusal as refusal:
-            await _refuse(refusal, self._dialect_at(scope["path"]), scope, receive, send)
+            await _refuse(refusal, self._dialect_at(scope["path"]), scope, receive, asked.send)
         except _Gone:
             pass
         finally:
+            asked.end()
             self._requests -= 1
             self._bytes -= reserved.size
 
@@ -78,6 +93,13 @@ class Gate:
                 has_body = length > 0
             elif name == b"transfer-encoding":
                 has_body = True
+            elif name == b"sec-fetch-site" and value not in OWN_SITE and scope["method"] not in HARMLESS:
+                raise HttpRefusal(
+                    403,
+                    "foreign_page",
+                    "a page of another site asked for this: nothing was changed",
+                    hint="use the API from a program, or from a page of the same origin",
+                )
         if total > limits.header_bytes:
             raise HttpRefusal(
                 431, "headers_too_large", f"the headers have {total} bytes, the limit is {limits.header_bytes}"

@@ -8,10 +8,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from goqueue.engine.broker import Broker
 from goqueue.errors import GoQueueError, InternalError
+from goqueue.gateways.http.asked import ASKED
 from goqueue.gateways.http.dialects import DialectAt
 from goqueue.gateways.http.endpoint import Endpoint, Reply
 from goqueue.gateways.http.requests import RequestReader
 from goqueue.gateways.http.responses import HttpRefusal, encode_json, respond
+from goqueue.gateways.http.trace_headers import read_trace
 from goqueue.gateways.http.waiting import ClientGone, Waiting
 
 __all__ = ["VERSION_PREFIX", "ReportBug", "router"]
@@ -59,8 +61,11 @@ class _Operation:
         self._dialect = endpoint.dialect
         self._media_type = endpoint.media_type.encode()
         self._is_json = endpoint.media_type == "application/json"
+        self._kind = endpoint.tag.lower().replace(" ", "_")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asked = scope[ASKED]
+        asked.kind, asked.waits = self._kind, self._endpoint.waits
         try:
             reply = await self._carry_out(scope, receive)
         except (GoQueueError, HttpRefusal) as refusal:
@@ -81,11 +86,12 @@ class _Operation:
         params = self._reader.params(scope["path_params"])
         query = self._reader.query(scope["query_string"])
         body = self._reader.body(message["body"])
+        trace = read_trace(scope["headers"]) if self._endpoint.traced else ()
         work = self._endpoint.handler(self._broker, params, query, body)
         answer = await (self._waiting.result_of(work, receive, self._take_back) if self._endpoint.waits else work)
         if isinstance(answer, Reply):
-            return self._encode(answer.content), answer.status, answer.headers
-        return self._encode(answer), self._endpoint.status, ()
+            return self._encode(answer.content), answer.status, (*answer.headers, *trace)
+        return self._encode(answer), self._endpoint.status, trace
 
     async def _take_back(self, answer: Any) -> None:
         await self._endpoint.take_back(self._broker, answer)

@@ -45,7 +45,7 @@ async def serve_http(
     server = _Server(
         uvicorn.Config(
             app,
-            http=connections_within(limits),
+            http=connections_within(limits, app.traffic),
             ws="none",
             lifespan="off",
             log_config=None,

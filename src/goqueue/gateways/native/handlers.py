@@ -17,7 +17,16 @@ from goqueue.engine.fetch import offset_at
 from goqueue.engine.partition import ProducerBatch
 from goqueue.engine.producers import init_producer
 from goqueue.engine.publish import PublishBatch, Published, publish
-from goqueue.errors import GoQueueError, InternalError, InvalidRequest
+from goqueue.engine.traffic import FAILED, OK, REFUSED
+from goqueue.errors import (
+    DiskFull,
+    GoQueueError,
+    InternalError,
+    InvalidRequest,
+    LogReadOnly,
+    StorageBusy,
+    StorageFailed,
+)
 from goqueue.gateways.native.connection import Buffer, Connection
 from goqueue.gateways.native.delay_handlers import delay_routes
 from goqueue.gateways.native.fetching import FETCH_BYTES, Fetching
@@ -38,7 +47,15 @@ Answer = tuple[Any, list[Buffer]]
 Handler = Callable[[Any], Awaitable[Answer]]
 
 
+WAITING = frozenset({Opcode.FETCH, Opcode.TAKE, Opcode.HEARTBEAT})
+"""Requests that may wait for something to happen, so how long they take says nothing."""
+FAILURES = (InternalError, StorageBusy, StorageFailed, DiskFull, LogReadOnly)
+"""Errors that are the broker's, not those of who asks."""
+
+
 class _Route(NamedTuple):
+    kind: str
+    waits: bool
     decode: Callable[[memoryview], Any]
     handle: Handler
 
@@ -53,6 +70,7 @@ class Handlers:
 
     def __init__(self, broker: Broker, report_bug: Callable[[BaseException], None]) -> None:
         self._broker = broker
+        self._traffic = broker.traffic.native
         self._report_bug = report_bug
         self._fetching = Fetching(broker)
         self._queue = QueueHandlers(broker)
@@ -73,7 +91,8 @@ class Handlers:
             *transaction_view_routes(broker),
         ]
         self._routes: dict[int, _Route] = {
-            opcode: _Route(msgspec.msgpack.Decoder(kind).decode, handle) for opcode, kind, handle in routes
+            opcode: _Route(opcode.name.lower(), opcode in WAITING, msgspec.msgpack.Decoder(kind).decode, handle)
+            for opcode, kind, handle in routes
         }
 
     def __call__(self, connection: Connection, frame: Frame) -> None:
@@ -86,8 +105,10 @@ class Handlers:
             else:
                 self._start(connection, frame)
         except msgspec.MsgspecError as error:
+            self._traffic.count("unknown", REFUSED)
             connection.refuse(*where, InvalidRequest(f"the head of the request cannot be read: {error}"))
         except GoQueueError as refusal:
+            self._traffic.count("unknown", REFUSED)
             connection.refuse(*where, refusal)
 
     def end_waits(self) -> None:
@@ -122,15 +143,21 @@ class Handlers:
         task.add_done_callback(connection.tasks.discard)
 
     async def _answer(self, connection: Connection, where: tuple[int, int], route: _Route, request: Any) -> None:
+        began = self._traffic.now_ns()
         try:
             head, tail = await route.handle(request)
         except GoQueueError as refusal:
+            self._traffic.count(route.kind, _outcome(refusal))
             connection.refuse(*where, refusal)
         except Exception as bug:
             self._report_bug(bug)
+            self._traffic.count(route.kind, FAILED)
             connection.refuse(*where, InternalError("the broker failed to answer; its log says why"))
         else:
+            self._traffic.count(route.kind, OK)
             connection.reply(*where, _encode(head), tail)
+        if not route.waits:
+            self._traffic.took(route.kind, self._traffic.now_ns() - began)
 
     # Records.
 
@@ -138,8 +165,12 @@ class Handlers:
         head: messages.Publish = _decode_publish(frame.head)
         where = (frame.opcode, frame.correlation)
         quiet = bool(frame.flags & FrameFlag.NO_REPLY)
+        traffic = self._traffic
+        began = traffic.now_ns()
 
         def reply(result: Published | GoQueueError) -> None:
+            traffic.count("publish", _outcome(result))
+            traffic.took("publish", traffic.now_ns() - began)
             if quiet:
                 connection.finish(frame.correlation)
             elif isinstance(result, Published):
@@ -210,6 +241,12 @@ class Handlers:
     async def _delete_topic(self, request: messages.DeleteTopic) -> Answer:
         await topics.delete_topic(self._broker, topic_name(request.name))
         return messages.Done(), []
+
+
+def _outcome(result: object) -> str:
+    if not isinstance(result, GoQueueError):
+        return OK
+    return FAILED if isinstance(result, FAILURES) else REFUSED
 
 
 def _published(result: Published) -> messages.Published:

@@ -6,6 +6,7 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from goqueue.engine.traffic import ListenerTraffic
 from goqueue.gateways.native.connection import Connection, ConnectionLimits, Dispatch
 from goqueue.wire.native.reader import SCRATCH_BYTES
 
@@ -21,7 +22,7 @@ BACKLOG = 2048
 class NativeListener:
     """Keeps count of its connections."""
 
-    def __init__(self, dispatch: Dispatch, limits: ConnectionLimits) -> None:
+    def __init__(self, dispatch: Dispatch, limits: ConnectionLimits, traffic: ListenerTraffic) -> None:
         self._dispatch = dispatch
         self._limits = limits
         self._sweep_s = max(SHORTEST_SWEEP_S, min(LONGEST_SWEEP_S, limits.frame_within_ms / 2000))
@@ -30,12 +31,14 @@ class NativeListener:
         self._is_draining = False
         self._next_sweep: asyncio.TimerHandle
         self.connections: set[Connection] = set()
+        self._traffic = traffic
 
     def accept(self) -> Connection:
         return Connection(self._dispatch, self._limits, self, self._scratch)
 
     def opened(self, connection: Connection) -> bool:
         self.connections.add(connection)
+        self._traffic.connections = len(self.connections)
         return len(self.connections) <= self._limits.connections
 
     def idle(self, _: Connection) -> None:
@@ -44,6 +47,7 @@ class NativeListener:
 
     def closed(self, connection: Connection) -> None:
         self.connections.discard(connection)
+        self._traffic.connections = len(self.connections)
         self.idle(connection)
 
     def close_overdue(self, now: float) -> None:

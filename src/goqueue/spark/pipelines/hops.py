@@ -18,9 +18,10 @@ ORDER = ("start_ns", "rank", "span_id")
 
 
 def hops(spans: "DataFrame") -> "DataFrame":
-    """Each span with the one before it: its parent, or else the last step of the same record in its group.
+    """Each span with the one before it: the last step of the same record in its group, or else its parent.
 
     What happens to a record before any group has it, such as being published, comes before the steps of every group.
+    The first step of a record may have a parent that is another record's, as that of a dead letter has.
     `latency_ns` is from the end of one to the end of the other; a span without one before it has its own length.
     """
     step = F.struct(*ORDER, "operation", "end_ns")
@@ -30,7 +31,7 @@ def hops(spans: "DataFrame") -> "DataFrame":
     guessed = spans.withColumn("guess", F.greatest(own, shared))
     parents = spans.select("trace_id", F.col("span_id").alias("parent_id"), step.alias("parent"))
     known = guessed.join(parents.dropDuplicates(["trace_id", "parent_id"]), ["trace_id", "parent_id"], "left")
-    prior = known.withColumn("prior", F.coalesce("parent", "guess"))
+    prior = known.withColumn("prior", F.coalesce("guess", "parent"))
     since = F.coalesce("prior.end_ns", "start_ns")
     return prior.select(
         *("trace_id", "span_id", "topic", "partition", "offset", "group", "operation", "start_ns", "end_ns", "rank"),

@@ -1,4 +1,4 @@
-"""Spans as a table: which fields a line of a span file has, under which names, and how each becomes a column."""
+"""Spans as a table: runs of records, as a broker writes them line by line, become a row for each record."""
 
 from typing import TYPE_CHECKING
 
@@ -9,74 +9,103 @@ if TYPE_CHECKING:
 
 __all__ = ["OPERATIONS", "as_spans", "read_lines", "stream_lines", "topic_lines"]
 
-OPERATIONS = ("publish", "delay", "replicate", "redrive", "consume", "expire", "ack", "nack", "reject", "dlq")
+OPERATIONS = (
+    *("transaction", "publish", "delay", "replicate", "redrive"),
+    *("consume", "expire", "ack", "nack", "reject", "dlq"),
+)
 """What happens to a record, in the order in which it does if two of them have the same time."""
 
-FIELDS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "trace_id": ("string", ("trace_id", "traceId")),
-    "span_id": ("string", ("span_id", "spanId")),
-    "parent_id": ("string", ("parent_id", "parent_span_id", "parentSpanId")),
-    "operation": ("string", ("operation", "name")),
-    "topic": ("string", ("topic",)),
-    "partition": ("int", ("partition",)),
-    "offset": ("bigint", ("offset",)),
-    "group": ("string", ("group", "consumer_group")),
-    "key": ("string", ("key",)),
-    "status": ("string", ("status",)),
-    "error": ("string", ("error", "reason")),
-    "start_ns": ("bigint", ("start_ns", "startTimeUnixNano")),
-    "end_ns": ("bigint", ("end_ns", "endTimeUnixNano")),
-    "duration_ns": ("bigint", ("duration_ns",)),
-    "start": ("string", ("start", "start_time")),
-    "end": ("string", ("end", "end_time")),
-}
-"""By column: its type, and the names that it may have in a line; whatever is not there is null."""
+LINE = """
+    operation string, start_ns bigint, end_ns bigint, topic string, created_ns bigint, partition int, offset bigint,
+    count bigint, step bigint, group string, delivery bigint, error string, key string, key_base64 string,
+    transaction bigint, context string
+"""
+"""What is read of a line; its ids are made anew, as only lines of one record have them."""
 
-FAILED = ("error", "failed")
-_LINE = ", ".join(f"`{name}` {kind}" for kind, names in FIELDS.values() for name in names)
+COMPLETE = "*.{jsonl,jsonl.gz}"
+MOST_RECORDS = 10_000_000
+"""Of one line; one that claims more is damaged."""
 
 
 def read_lines(spark: "SparkSession", path: str) -> "DataFrame":
-    """A file, a folder or a pattern; files that end in .gz are opened."""
+    """A file, a folder or a pattern, with the file that is being written; files that end in .gz are opened."""
     return spark.read.text(path)
 
 
 def stream_lines(spark: "SparkSession", path: str) -> "DataFrame":
-    """Files of a folder as they come. Each is read once, so it must be complete when it gets its name."""
-    return spark.readStream.text(path)
+    """Files of a folder as they are completed, each read once."""
+    return spark.readStream.option("pathGlobFilter", COMPLETE).text(path)
 
 
 def topic_lines(records: "DataFrame") -> "DataFrame":
-    """Spans that were published: one in each value."""
+    """Lines that were published: one in each value."""
     return records.select(F.col("value").cast("string").alias("value"))
 
 
 def as_spans(lines: "DataFrame") -> "DataFrame":
-    """One row for each line that is not blank; `is_span` says whether it has what a span needs."""
-    read = lines.where("trim(value) <> ''").select(F.from_json("value", _LINE).alias("line"))
-    found = read.select(*(_column(names).alias(name) for name, (_, names) in FIELDS.items()))
-    started = F.coalesce("start_ns", _nanoseconds(F.col("start")))
-    ended = F.coalesce("end_ns", _nanoseconds(F.col("end")), started + F.col("duration_ns"), started)
-    is_error = F.coalesce(F.lower("status").isin(list(FAILED)), F.lit(False)) | F.col("error").isNotNull()
-    timed = found.withColumns({"start_ns": started, "end_ns": ended, "is_error": is_error})
-    return timed.select(
+    """A row for each record of each line that is not blank; `is_span` is false for a line that could not be read."""
+    read = lines.where("trim(value) <> ''").select(F.from_json("value", LINE).alias("run")).select("run.*")
+    checked = read.withColumns(
+        {
+            "is_span": F.coalesce(F.expr(_IS_RUN), F.lit(False)),
+            "count": F.coalesce("count", F.lit(1)),
+            "step": F.greatest(F.coalesce("step", F.lit(1)), F.lit(1)),
+            "group": F.nullif("group", F.lit("")),
+            "key": F.coalesce("key", "key_base64"),
+        }
+    )
+    last = F.col("offset") + F.when(F.col("is_span"), (F.col("count") - 1) * F.col("step")).otherwise(F.lit(0))
+    single = checked.withColumn("offset", F.explode_outer(F.sequence("offset", last, "step")))
+    return _with_ids(single).select(
         *("trace_id", "span_id", "parent_id", "operation", "topic", "partition", "offset", "group", "key"),
-        *("start_ns", "error", "is_error"),
-        F.greatest("start_ns", "end_ns").alias("end_ns"),
-        _order().alias("rank"),
-        F.expr("trace_id is not null and span_id is not null and operation is not null and start_ns is not null").alias(
-            "is_span"
-        ),
+        *("start_ns", "error"),
+        F.col("error").isNotNull().alias("is_error"),
+        F.greatest("start_ns", F.coalesce("end_ns", "start_ns")).alias("end_ns"),
+        F.array_position(F.array(*map(F.lit, OPERATIONS)), F.col("operation")).alias("rank"),
+        "is_span",
     )
 
 
-def _column(names: tuple[str, ...]) -> "Column":
-    return F.coalesce(*(F.col(f"line.{name}") for name in names))
+_IS_RUN = f"""
+    operation in ({", ".join(f"'{name}'" for name in OPERATIONS)})
+    and start_ns is not null
+    and offset is not null
+    and coalesce(count, 1) between 1 and {MOST_RECORDS}
+    and (topic is not null or transaction is not null)
+"""
 
 
-def _nanoseconds(text: "Column") -> "Column":
-    return F.unix_micros(F.try_to_timestamp(text)) * 1000
+def _with_ids(runs: "DataFrame") -> "DataFrame":
+    """Ids follow from places as `goqueue.model.span.spans_of` makes them: the same words give the same names."""
+    number = F.when(F.col("operation") == "transaction", F.col("transaction")).otherwise(F.col("offset"))
+    birth = _digest(_or("topic", ""), _or("created_ns", 0), _or("partition", 0), number)
+    carried = F.col("context").isNotNull()
+    sender = F.substring("context", 37, 16)
+    trace = F.when(carried, F.substring("context", 4, 32)).otherwise(F.substring("birth", 1, 32))
+    born = F.substring("birth", 33, 16)
+    published = F.when(carried, _child("trace_id", sender, born)).otherwise(born)
+    words = F.concat_ws(" ", "operation", "group", F.when(F.col("group").isNotNull(), _or("delivery", 0)))
+    consumed = _child("trace_id", "published", F.concat_ws(" ", F.lit("consume"), _or("group", ""), "delivery"))
+    before_delivery = F.col("operation").isin("publish", "transaction", "consume") | (_or("delivery", 0) == 0)
+    parent = F.when(before_delivery, F.col("published")).otherwise(consumed)
+    is_first = F.col("operation").isin("publish", "transaction")
+    return (
+        runs.withColumn("birth", birth)
+        .withColumn("trace_id", trace)
+        .withColumn("published", published)
+        .withColumn("parent_id", parent)
+        .withColumn("span_id", F.when(is_first, F.col("published")).otherwise(_child("trace_id", "parent_id", words)))
+        .withColumn("parent_id", F.when(is_first, F.when(carried, sender)).otherwise(F.col("parent_id")))
+    )
 
 
-def _order() -> "Column":
-    return F.array_position(F.array(*map(F.lit, OPERATIONS)), F.col("operation"))
+def _digest(*parts: "Column | str") -> "Column":
+    return F.sha2(F.concat_ws("\n", *parts), 256)
+
+
+def _child(trace: "Column | str", parent: "Column | str", what: "Column") -> "Column":
+    return F.substring(_digest(trace, parent, what), 1, 16)
+
+
+def _or(name: str, value: object) -> "Column":
+    return F.coalesce(name, F.lit(value))

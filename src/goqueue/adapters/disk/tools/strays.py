@@ -14,7 +14,8 @@ from goqueue.model.log import LogId
 
 __all__ = ["stray_files"]
 
-_AT_THE_TOP = {"lock", CHECKPOINT, CHECKPOINT + COPY_SUFFIX, "journal", "logs", "ids", SNAPSHOTS, LOST_AND_FOUND}
+_FILES_AT_THE_TOP = ("lock", CHECKPOINT, CHECKPOINT + COPY_SUFFIX)
+_AT_THE_TOP = {*_FILES_AT_THE_TOP, "journal", "logs", "ids", "traces", SNAPSHOTS, LOST_AND_FOUND}
 _SNAPSHOT = re.compile(r"[0-9a-f]{32}-\d{20}\.snap(\.copy)?", re.ASCII)
 _SPARE = re.compile(r"spare-\d{20}", re.ASCII)
 _SEGMENT = re.compile(r"(\d{20})(\.\w+)", re.ASCII)

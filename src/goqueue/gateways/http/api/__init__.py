@@ -1,6 +1,6 @@
 """Everything that can be asked for over HTTP, as one table: a further file of endpoints is one more line here."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from goqueue.engine.maintenance import Maintenance
 from goqueue.engine.placement import Placement
@@ -18,6 +18,7 @@ from goqueue.gateways.http.api import (
     schedules,
     schemas,
     topics,
+    traces,
     transaction_views,
     transactions,
 )
@@ -27,7 +28,7 @@ from goqueue.gateways.http.endpoint import Endpoint
 __all__ = ["every_endpoint"]
 
 
-def every_endpoint(maintenance: Maintenance, exposition: Callable[[], bytes]) -> tuple[Endpoint, ...]:
+def every_endpoint(maintenance: Maintenance, exposition: Callable[[], Awaitable[bytes]]) -> tuple[Endpoint, ...]:
     """Routes are tried in this order, so what is asked for most comes first."""
     placement = Placement()
     endpoints: tuple[Endpoint, ...] = (
@@ -44,6 +45,7 @@ def every_endpoint(maintenance: Maintenance, exposition: Callable[[], bytes]) ->
         *dead_letters.ENDPOINTS,
         *transactions.endpoints(placement),
         *transaction_views.ENDPOINTS,
+        *traces.ENDPOINTS,
         *admin.endpoints(maintenance),
         *meta.endpoints(exposition, Document(lambda: endpoints)),
     )

@@ -1,7 +1,7 @@
 """What the process says about itself: health, version, figures, and what can be asked of it."""
 
 import platform
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
 import msgspec
@@ -84,9 +84,9 @@ async def stats(broker: Broker, _: Nothing, __: Nothing, ___: None) -> Stats:
     )
 
 
-def endpoints(exposition: Callable[[], bytes], document: Document) -> tuple[Endpoint, ...]:
+def endpoints(exposition: Callable[[], Awaitable[bytes]], document: Document) -> tuple[Endpoint, ...]:
     async def metrics(_: Broker, __: Nothing, ___: Nothing, ____: None) -> bytes:
-        return exposition()
+        return await exposition()
 
     async def openapi(_: Broker, __: Nothing, ___: Nothing, ____: None) -> dict[str, Any]:
         return document.content

@@ -8,7 +8,8 @@ from msgspec import UNSET, Meta, UnsetType
 from goqueue.engine.broker import Broker
 from goqueue.engine.placement import Placement
 from goqueue.engine.publish_records import Outgoing, Placed, publish_records
-from goqueue.errors import GoQueueError, InvalidRequest
+from goqueue.engine.tracing.publishing import note_unreadable
+from goqueue.errors import GoQueueError, InvalidRequest, UnknownTopic
 from goqueue.gateways.http.api.params import TopicParams
 from goqueue.gateways.http.endpoint import Endpoint, Nothing, Reply
 from goqueue.gateways.http.forms.delays import DelayFields, due_of
@@ -16,6 +17,7 @@ from goqueue.gateways.http.forms.expiry import Expires, expiry_from
 from goqueue.gateways.http.forms.times import instant_text
 from goqueue.gateways.http.forms.values import Headers, PriorityName, key_and_value, priority_number
 from goqueue.gateways.http.responses import ErrorBody, error_body, retry_after
+from goqueue.gateways.http.trace_headers import in_trace
 from goqueue.model.expiry import with_expiry
 from goqueue.model.record_id import LONGEST_ID
 from goqueue.model.topic import MOST_PARTITIONS, Durability, TopicName, topic_name
@@ -115,7 +117,11 @@ class NothingPublished(ErrorBody, frozen=True, rename={"text": "error"}):
 def endpoints(placement: Placement) -> tuple[Endpoint, ...]:
     async def publish(broker: Broker, params: TopicParams, _: Nothing, body: PublishBody) -> Published | Reply:
         name = topic_name(params.topic)
-        broker.catalog.topic(name)
+        try:
+            broker.catalog.topic(name)
+        except UnknownTopic as refusal:
+            note_unreadable(broker, name, refusal, broker.clock.now_ns())
+            raise
         messages = messages_of(body)
         return _answer(messages, await _publish(broker, placement, name, messages, body))
 
@@ -132,6 +138,7 @@ def endpoints(placement: Placement) -> tuple[Endpoint, ...]:
             response=Published,
             other_statuses=(207,),
             errors=(404, 422),
+            traced=True,
         ),
     )
 
@@ -167,6 +174,7 @@ async def _publish(
             sent.append(number)
         except GoQueueError as refusal:
             outcomes[number] = refusal
+            note_unreadable(broker, name, refusal, now)
     outcomes |= zip(sent, await publish_records(broker, placement, name, outgoing), strict=True)
     return [outcomes[number] for number in range(len(messages))]
 
@@ -178,6 +186,7 @@ def outgoing_of(message: MessageIn, defaults: MessageIn, now_ns: int) -> Outgoin
     expiry = expiry_from(message.expires, now_ns=now_ns)
     if expiry is not None:
         record = with_expiry(record, expiry)
+    record = in_trace(record)
     durability = message.durability if message.durability is not UNSET else defaults.durability
     acks = message.acks if message.acks is not UNSET else defaults.acks
     return Outgoing(

@@ -13,6 +13,7 @@ from goqueue.engine.partition import Partition
 from goqueue.errors import InvalidRequest
 from goqueue.gateways.http.api.params import TopicParams, TopicText
 from goqueue.gateways.http.endpoint import Endpoint, Nothing, Reply
+from goqueue.gateways.http.forms.times import instant_text
 from goqueue.model.topic import (
     HOUR_MS,
     LONGEST_DEDUP_WINDOW_MS,
@@ -32,6 +33,7 @@ from goqueue.model.topic import (
     Starvation,
     Topic,
     TopicConfig,
+    TraceRate,
     Visibility,
     topic_name,
 )
@@ -71,6 +73,7 @@ class TopicChanges(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     dead_letter_breaker_per_minute: BreakerLimit | UnsetType | None = UNSET
     schema_validation: SchemaValidation | UnsetType = UNSET
     schema_subject: SchemaSubject | UnsetType | None = UNSET
+    trace_rate: TraceRate | UnsetType | None = UNSET
 
 
 class CreateTopic(TopicChanges, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -106,6 +109,9 @@ class TopicSummary(msgspec.Struct, frozen=True, kw_only=True):
     dead_letter_breaker_per_minute: int | None
     schema_validation: SchemaValidation
     schema_subject: str | None
+    trace_rate: float | None
+    created: str | None
+    """When it was made; null when that was before this was kept."""
     epoch: int
     size: int
 
@@ -227,6 +233,7 @@ def _summary(broker: Broker, topic: Topic) -> dict[str, Any]:
         "name": topic.name,
         "num_partitions": topic.partitions,
         "retention_hours": _hours(topic.config.retention_ms),
+        "created": instant_text(topic.created_ns) if topic.created_ns else None,
         "epoch": topic.epoch,
         "size": sum(partition.log.size for partition in broker.partitions(topic.name)),
         **msgspec.structs.asdict(topic.config),

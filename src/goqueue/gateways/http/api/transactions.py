@@ -192,6 +192,7 @@ def endpoints(placement: Placement) -> tuple[Endpoint, ...]:
             Published,
             body_forms=(OneRecord, ManyRecords),
             errors=(404, 409, 422),
+            traced=True,
         ),
         _post("/producers/init", "Become a producer, with transactions or without", init, InitBody, Producer),
         _post(

@@ -10,13 +10,15 @@ import msgspec
 
 from goqueue import __version__
 from goqueue.gateways.http.endpoint import Endpoint, Nothing
+from goqueue.gateways.http.trace_headers import NAMES as TRACE_NAMES
 
 __all__ = ["Document"]
 
 Tree = dict[str, Any]
 
-ERRORS_EVERYWHERE = (400, 414, 431, 500, 503)
+ERRORS_EVERYWHERE = (400, 403, 414, 431, 500, 503)
 ERRORS_WITH_BODY = (408, 413)
+TRACE_HEADER: Tree = {"type": "string", "description": "W3C Trace Context; what does not follow it is disregarded"}
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
 _REFERENCE = "#/components/schemas/{name}"
@@ -90,6 +92,7 @@ def _operation(endpoint: Endpoint, schemas: _Schemas) -> Tree:
         "parameters": [
             *(_parameter("path", name, schema, True) for name, schema, _ in schemas.fields(endpoint.params)),
             *(_parameter("query", name, schema, must) for name, schema, must in schemas.fields(endpoint.query)),
+            *(_parameter("header", name, TRACE_HEADER, False) for name in (TRACE_NAMES if endpoint.traced else ())),
         ],
         "responses": _responses(endpoint, schemas),
     }

@@ -1,0 +1,64 @@
+"""Label sets that stay small: so many are shown by name, and all others together."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Annotated, Generic, TypeVar
+
+import msgspec
+
+__all__ = ["MetricsSettings", "Names", "Sums"]
+
+Count = Annotated[int, msgspec.Meta(ge=1, le=10_000)]
+Name = TypeVar("Name", bound=Hashable)
+
+
+class MetricsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many are shown by name; all others are added up under `other`."""
+
+    topics: Count = 200
+    groups: Count = 200
+    """Of groups, and of groups in topics."""
+
+
+class Names(Generic[Name]):
+    """The first so many that are met. One that goes makes room for one that comes, and not for one that is there.
+
+    So what has a name keeps it, and what has none never gets one: a series does not jump from one to the other. Whoever
+    is really called as all the others are together is one of them.
+    """
+
+    def __init__(self, most: int, others: Name) -> None:
+        self._most = most
+        self._others = others
+        self._known: set[Name] = set()
+        self._named: set[Name] = set()
+
+    def __contains__(self, name: Name) -> bool:
+        return name in self._named
+
+    def update(self, present: Iterable[Name]) -> None:
+        there = dict.fromkeys(present)
+        self._named.intersection_update(there)
+        self._known.intersection_update(there)
+        for name in there:
+            if name not in self._known:
+                self._known.add(name)
+                if len(self._named) < self._most and name != self._others:
+                    self._named.add(name)
+
+
+class Sums(Generic[Name]):
+    """The totals of those without a name, which must not shrink when one of them goes."""
+
+    def __init__(self, width: int) -> None:
+        self._seen: dict[Name, Sequence[int]] = {}
+        self.totals = [0] * width
+
+    def update(self, counts: Mapping[Name, Sequence[int]]) -> None:
+        """What each has counted by now."""
+        for name, now in counts.items():
+            before = self._seen.get(name)
+            for place, value in enumerate(now):
+                grown = value - before[place] if before is not None else value
+                # It went and came again, and began at nothing.
+                self.totals[place] += value if grown < 0 else grown
+        self._seen = dict(counts)

@@ -1,0 +1,79 @@
+"""Since when the first record that waits has been there, for every group and partition: read from the logs, sparingly.
+
+A time is read once for each record that has come to be the first. When too many have, some are left for the next look,
+and show the time of the one before them.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from goqueue import codec
+from goqueue.engine.broker import Broker
+from goqueue.engine.group_load import GroupLoad, others_turn
+from goqueue.engine.partition import Partition
+from goqueue.errors import GoQueueError
+
+__all__ = ["HeadAges"]
+
+READ_AT_ONCE = 256
+ENOUGH_FOR_ONE = 1
+LOADS_AT_ONCE = 200
+NS_PER_S = 1_000_000_000
+
+Place = tuple[str, Partition]
+Head = tuple[Place, int]
+"""A group in a partition, and the first record that waits there."""
+
+
+class HeadAges:
+    """Remembers nothing but the records that are first now."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._known: dict[Place, tuple[int, int]] = {}
+        """The offset, and when that record was published."""
+        self._turn = 0
+
+    async def look(self, loads: Sequence[GroupLoad]) -> None:
+        before, self._known = self._known, {}
+        news: list[Head] = []
+        for number, load in enumerate(loads):
+            for partition, offset in zip(load.where, load.firsts, strict=True):
+                place = (load.group, partition)
+                known = before.get(place)
+                if known is not None:
+                    self._known[place] = known
+                if known is None or known[0] != offset:
+                    news.append((place, offset))
+            if number % LOADS_AT_ONCE == 0:
+                await others_turn()
+        if news:
+            await self._read(news)
+
+    async def _read(self, news: Sequence[Head]) -> None:
+        first = self._turn % len(news)
+        chosen = (*news[first:], *news[:first])[:READ_AT_ONCE]
+        self._turn += READ_AT_ONCE
+        loop = asyncio.get_running_loop()
+        times = await loop.run_in_executor(self._broker.readers, lambda: [_published_at(head) for head in chosen])
+        for (place, offset), at in zip(chosen, times, strict=True):
+            if at is not None:
+                self._known[place] = (offset, at)
+
+    def oldest_s(self, load: GroupLoad) -> float:
+        """How long the record has waited that has waited for longest; 0 when none does."""
+        known = (self._known.get((load.group, partition)) for partition in load.where)
+        times = [one[1] for one in known if one is not None]
+        return max(0, self._broker.clock.now_ns() - min(times)) / NS_PER_S if times else 0.0
+
+
+def _published_at(head: Head) -> int | None:
+    (_, partition), offset = head
+    log = partition.log
+    try:
+        chunk = log.read(max(offset, log.start_offset), ENOUGH_FOR_ONE, offset + 1)
+        records = codec.decode(chunk.records)
+    except (GoQueueError, OSError):
+        # The topic may go while its log is read.
+        return None
+    return records[0].timestamp_ns if records else None

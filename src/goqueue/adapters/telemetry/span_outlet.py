@@ -1,0 +1,126 @@
+"""Spans on their way out: the event loop leaves them here, and a thread of their own takes them further."""
+
+import asyncio
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Protocol
+
+from goqueue.adapters.telemetry.logs import Logger
+from goqueue.adapters.telemetry.span_metrics import SpanCounters
+from goqueue.model.span import SpanRun
+
+__all__ = ["Destination", "SpanOutlet", "running_outlet"]
+
+LOOK_EVERY_S = 0.25
+PAUSE_AFTER_S = 0.005
+STOP_WITHIN_S = 1.5
+"""What is not out by then stays behind: a broker must not wait for a collector."""
+
+
+class Destination(Protocol):
+    """Where an outlet leads. Used by its thread alone, but for `give_up`."""
+
+    name: str
+    room: int
+    """How much may wait for it."""
+
+    def weight(self, run: SpanRun) -> int:
+        """What a run takes of the room. Called by the event loop."""
+
+    def send(self, runs: Iterator[SpanRun]) -> tuple[int, int]:
+        """Take all of them; how many spans went out and how many failed. Raises nothing."""
+
+    def close(self) -> None:
+        """Everything was sent."""
+
+    def give_up(self) -> None:
+        """Called by another thread when the time is up: end what is under way."""
+
+
+class SpanOutlet:
+    """See `goqueue.engine.tracing.tracing.Sink`. The thread looks by itself, so that leaving spans wakes nobody."""
+
+    def __init__(self, destination: Destination, logger: Logger, counters: SpanCounters) -> None:
+        self._destination = destination
+        self._log = logger
+        self._counters = counters
+        counters.begin(destination.name)
+        self._waiting: deque[Sequence[SpanRun]] = deque()
+        # Each of the two is only ever written by one thread, so neither needs a lock.
+        self._put = 0
+        self._taken = 0
+        self._told_of_drops = False
+        self._stop = threading.Event()
+        self._is_late = False
+        self._thread = threading.Thread(target=self._run, name=f"spans-{destination.name}", daemon=True)
+
+    def take(self, runs: Sequence[SpanRun]) -> int | None:
+        """Room is looked for once, so that one batch may go beyond the limit."""
+        if self._put - self._taken >= self._destination.room:
+            spans = sum(run.count for run in runs)
+            self._counters.dropped(self._destination.name, spans)
+            if not self._told_of_drops:
+                self._told_of_drops = True
+                self._log.warning(
+                    "spans are dropped: they come faster than they go",
+                    to=self._destination.name,
+                    hint="trace fewer records with tracing.rate, or trace_rate of a topic",
+                )
+            return spans
+        self._waiting.append(runs)
+        self._put += sum(map(self._destination.weight, runs))
+        return None
+
+    def start(self) -> None:
+        self._thread.start()
+
+    async def stop(self) -> None:
+        """Send what is here, unless that takes too long."""
+        self._stop.set()
+        await asyncio.to_thread(self._thread.join, STOP_WITHIN_S)
+        if self._thread.is_alive():
+            self._is_late = True
+            await asyncio.to_thread(self._destination.give_up)
+            self._log.warning("spans were left behind at the stop", to=self._destination.name)
+
+    def _run(self) -> None:
+        is_last = False
+        while not is_last:
+            is_last = self._stop.wait(LOOK_EVERY_S)
+            try:
+                sent, failed = self._destination.send(self._drain())
+                self._counters.went(self._destination.name, sent, failed)
+            except Exception as bug:
+                # Better told of than a thread that is gone, and spans with it.
+                self._log.error("bug", error=repr(bug), traceback="".join(traceback.format_exception(bug)))
+        if not self._is_late:
+            self._destination.close()
+
+    def _drain(self) -> Iterator[SpanRun]:
+        """What is here now; what comes meanwhile waits for the next look."""
+        since_s = time.thread_time()
+        for _ in range(len(self._waiting)):
+            if self._is_late:
+                return
+            for run in self._waiting.popleft():
+                yield run
+                # It takes room until it is dealt with, however long that takes.
+                self._taken += self._destination.weight(run)
+                worked_s = time.thread_time() - since_s
+                if worked_s >= PAUSE_AFTER_S:
+                    # As long as it has worked: only one thread of Python runs at a time, and records go first.
+                    self._stop.wait(worked_s)
+                    since_s = time.thread_time()
+
+
+@asynccontextmanager
+async def running_outlet(outlet: SpanOutlet) -> AsyncIterator[SpanOutlet]:
+    outlet.start()
+    try:
+        yield outlet
+    finally:
+        await outlet.stop()

@@ -1,0 +1,26 @@
+"""Where the spans of a broker go besides its memory, as its settings say."""
+
+from goqueue.adapters.telemetry.logs import Logger
+from goqueue.adapters.telemetry.metrics import Metrics
+from goqueue.adapters.telemetry.span_export import destination_of
+from goqueue.adapters.telemetry.span_files import SpanFiles
+from goqueue.adapters.telemetry.span_metrics import SpanCounters
+from goqueue.adapters.telemetry.span_outlet import Destination, SpanOutlet
+from goqueue.app.settings import Settings
+
+__all__ = ["span_outlets"]
+
+
+def span_outlets(settings: Settings, logger: Logger, metrics: Metrics) -> tuple[SpanOutlet, ...]:
+    """None of them started. Refuses settings that cannot be followed here."""
+    tracing = settings.tracing
+    if not tracing.enabled:
+        return ()
+    found: list[Destination] = []
+    if tracing.files.enabled:
+        found.append(SpanFiles(tracing.files.folder or f"{settings.data}/traces", tracing.files, logger))
+    exported = destination_of(tracing.export, tracing.endpoint, tracing.headers, logger)
+    if exported is not None:
+        found.append(exported)
+    counters = SpanCounters(metrics.registry)
+    return tuple(SpanOutlet(destination, logger, counters) for destination in found)

@@ -1,0 +1,1 @@
+"""Which records are traced, and the newest spans of them."""

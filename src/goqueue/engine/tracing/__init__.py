@@ -1,0 +1,1 @@
+"""What happens to records, as spans: noted, kept for a while, handed on, and asked for."""

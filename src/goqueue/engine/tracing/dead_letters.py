@@ -1,0 +1,104 @@
+"""Spans of records that go to the dead letters, and come back; and how letters stay in the traces they came from."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from goqueue.core.tracing.places import Place
+from goqueue.engine.broker import Broker
+from goqueue.engine.tracing.choosing import place_of
+from goqueue.engine.tracing.publishing import note_appended
+from goqueue.engine.tracing.runs import runs_for
+from goqueue.errors import UnknownTopic
+from goqueue.model.log import LogId
+from goqueue.model.record import Record
+from goqueue.model.span import Operation, spans_of
+from goqueue.model.topic import TopicName
+from goqueue.model.trace import TRACEPARENT, TraceContext
+
+if TYPE_CHECKING:
+    from goqueue.engine.queue.states import QueueState
+
+__all__ = ["note_dead", "note_expired", "note_redriven", "with_trace"]
+
+
+def with_trace(
+    broker: Broker, state: "QueueState", record: Record, delivery: int, headers: tuple[tuple[str, bytes], ...]
+) -> tuple[tuple[str, bytes], ...]:
+    """The headers of a letter: one whose record carries no context gets that of the span in which it died."""
+    place = place_of(record, delivery=delivery)
+    if not broker.tracing.is_on or place.context is not None:
+        return headers
+    topic = broker.catalog.topic(TopicName(state.log.topic))
+    (run,) = runs_for(topic, state.log.partition, (place,), Operation.DLQ, 0, 0, group=state.group)
+    (span,) = spans_of(run)
+    context = TraceContext(span.trace_id, span.span_id)
+    return (*(one for one in headers if one[0] != TRACEPARENT), (TRACEPARENT, context.traceparent))
+
+
+def note_dead(
+    broker: Broker,
+    state: "QueueState",
+    dead: Sequence[Place],
+    letters: Sequence[Record],
+    target: LogId,
+    base_offset: int,
+    reason: str,
+    start_ns: int,
+    transaction: int = 0,
+) -> None:
+    """`letters` are the copies of `dead`, in the same order, from `base_offset` of `target` on."""
+    try:
+        topic = broker.catalog.topic(TopicName(state.log.topic))
+    except UnknownTopic:
+        return
+    end_ns = broker.clock.now_ns()
+    runs = runs_for(
+        topic,
+        state.log.partition,
+        dead,
+        Operation.DLQ,
+        start_ns,
+        end_ns,
+        group=state.group,
+        error=reason,
+        transaction=transaction,
+    )
+    broker.tracing.note_all(
+        [msgspec.structs.replace(run, target=f"{target}/{offset}") for offset, run in enumerate(runs, base_offset)]
+    )
+    note_appended(broker, target, base_offset, letters, start_ns, transaction)
+
+
+def note_expired(broker: Broker, state: "QueueState", expired: Sequence[Place], now: int) -> None:
+    """The group was too late for them."""
+    try:
+        topic = broker.catalog.topic(TopicName(state.log.topic))
+    except UnknownTopic:
+        return
+    runs = runs_for(topic, state.log.partition, expired, Operation.EXPIRE, now, now, group=state.group, error="expired")
+    broker.tracing.note_all(runs)
+
+
+def note_redriven(
+    broker: Broker,
+    source: LogId,
+    letters: Sequence[Record],
+    records: Sequence[Record],
+    target: LogId,
+    base_offset: int,
+    start_ns: int,
+) -> None:
+    """`records` are what the letters have become, in the same order, from `base_offset` of `target` on."""
+    try:
+        topic = broker.catalog.topic(TopicName(source.topic))
+    except UnknownTopic:
+        return
+    end_ns = broker.clock.now_ns()
+    places = [place_of(letter) for letter in letters]
+    runs = runs_for(topic, source.partition, places, Operation.REDRIVE, start_ns, end_ns)
+    broker.tracing.note_all(
+        [msgspec.structs.replace(run, target=f"{target}/{offset}") for offset, run in enumerate(runs, base_offset)]
+    )
+    note_appended(broker, target, base_offset, records, start_ns)

@@ -1,0 +1,205 @@
+"""Spans of records that are delivered to a group, and of what the group makes of them."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from goqueue.core.delivery.delivery import Attempts
+from goqueue.core.tracing.places import Place, by_delivery
+from goqueue.engine.broker import Broker
+from goqueue.engine.partition import Partition
+from goqueue.engine.ports import Buffer
+from goqueue.engine.queue.gather import gather
+from goqueue.engine.tracing.choosing import choose, choose_known
+from goqueue.engine.tracing.runs import runs_for
+from goqueue.engine.tracing.tracing import EVERYTHING
+from goqueue.engine.visibility import hidden
+from goqueue.errors import GoQueueError, UnknownTopic
+from goqueue.model.log import LogId
+from goqueue.model.runs import runs_of
+from goqueue.model.span import Operation
+from goqueue.model.topic import Topic, TopicName
+
+if TYPE_CHECKING:
+    from goqueue.core.tracing.sampling import Sampler
+    from goqueue.engine.queue.states import QueueState
+
+__all__ = ["Settling", "committed_offset", "note_committed", "note_delivered", "note_settled", "settling"]
+
+MOST_READ_BYTES = 8 * 1024 * 1024
+MOST_COMMITTED = 10_000
+"""Records before a committed offset that have spans: more were hardly read since the commit before."""
+
+
+class Settling(NamedTuple):
+    """What is known of records before they are settled, and not any more when they are."""
+
+    offsets: Sequence[int]
+    deliveries: Mapping[int, int]
+    """Of those that were delivered before."""
+    member: str
+    is_recent: bool
+    """Whether they were delivered since the broker started, so that their contexts were met."""
+    start_ns: int
+
+
+def note_delivered(
+    broker: Broker,
+    state: "QueueState",
+    member: str,
+    start_ns: int,
+    offsets: Sequence[int],
+    records: Buffer,
+    again: Mapping[int, Attempts],
+) -> None:
+    topic = _topic(broker, state.log)
+    if topic is None:
+        return
+    tracing = broker.tracing
+    places = choose(tracing, tracing.sampler(topic), state.log, offsets, records)
+    tracing.sampled_out += len(offsets) - sum(place.length for place in places)
+    if places:
+        deliveries = {offset: one.deliveries for offset, one in again.items()}
+        _note(broker, state, topic, by_delivery(places, deliveries), Operation.CONSUME, start_ns, member=member)
+
+
+def settling(broker: Broker, state: "QueueState", grant: int, offsets: Sequence[int], start_ns: int) -> Settling:
+    """To be asked for while they are leased; offsets ascend."""
+    found = state.delivery.grant(grant)
+    deliveries = {offset: one.deliveries for offset, one in state.delivery.repeated(offsets).items()}
+    if found is None:
+        return Settling(offsets, deliveries, "", True, start_ns)
+    return Settling(offsets, deliveries, found.consumer, found.leased_at >= broker.tracing.started_ns, start_ns)
+
+
+async def note_settled(
+    broker: Broker,
+    state: "QueueState",
+    what: Settling,
+    operation: Operation,
+    *,
+    error: str = "",
+    transaction: int = 0,
+) -> None:
+    """They were acknowledged, or with an error, failed."""
+    topic = _topic(broker, state.log)
+    if topic is None or not what.offsets:
+        return
+    tracing = broker.tracing
+    chosen = EVERYTHING if error else tracing.sampler(topic)
+    end_ns = broker.clock.now_ns()
+    if not chosen.part:
+        tracing.sampled_out += len(what.offsets)
+        return
+    if what.is_recent and (not error or _are_known(broker, state.log, what.offsets)):
+        places = choose_known(tracing, chosen, state.log, what.offsets)
+    else:
+        places = await _read(broker, chosen, state.log, what.offsets)
+    tracing.sampled_out += len(what.offsets) - sum(place.length for place in places)
+    places = by_delivery(places, what.deliveries)
+    runs = runs_for(
+        topic,
+        state.log.partition,
+        places,
+        operation,
+        what.start_ns,
+        end_ns,
+        group=state.group,
+        error=error,
+        member=what.member,
+        transaction=transaction,
+    )
+    tracing.note_all(runs)
+
+
+def note_committed(
+    broker: Broker,
+    group: str,
+    log: LogId,
+    before: int | None,
+    after: int,
+    *,
+    member: str = "",
+    start_ns: int = 0,
+    transaction: int = 0,
+) -> None:
+    """A group that reads by offsets has said how far it is: it has had everything since it said so before."""
+    topic = _topic(broker, log)
+    state = broker.queues.get(group, log)
+    if topic is None or (state is not None and state.delivery.is_open):
+        # What it takes from the queue has spans already.
+        return
+    tracing = broker.tracing
+    chosen = tracing.sampler(topic)
+    partition = broker.partition(topic.name, log.partition)
+    first = max(partition.log.start_offset if before is None else before, partition.log.start_offset)
+    first = max(first, after - MOST_COMMITTED)
+    if not chosen.part or first >= after:
+        tracing.sampled_out += max(0, after - first)
+        return
+    offsets = _visible(partition, first, after)
+    places = choose_known(tracing, chosen, log, offsets)
+    tracing.sampled_out += len(offsets) - sum(place.length for place in places)
+    end_ns = broker.clock.now_ns()
+    runs = runs_for(
+        topic,
+        log.partition,
+        places,
+        Operation.CONSUME,
+        start_ns or end_ns,
+        end_ns,
+        group=group,
+        member=member,
+        transaction=transaction,
+    )
+    tracing.note_all(runs)
+
+
+def committed_offset(broker: Broker, group: str, log: LogId) -> int | None:
+    found = broker.groups.group_or_new(group).offsets.get(log)
+    return None if found is None else found.offset
+
+
+def _visible(partition: Partition, first: int, after: int) -> Sequence[int]:
+    unseen = hidden(partition, first, after)
+    return [one for one in range(first, after) if one not in unseen] if unseen else range(first, after)
+
+
+def _note(
+    broker: Broker,
+    state: "QueueState",
+    topic: Topic,
+    places: Sequence[Place],
+    operation: Operation,
+    start_ns: int,
+    *,
+    member: str,
+) -> None:
+    end_ns = broker.clock.now_ns()
+    runs = runs_for(topic, state.log.partition, places, operation, start_ns, end_ns, group=state.group, member=member)
+    broker.tracing.note_all(runs)
+
+
+def _are_known(broker: Broker, log: LogId, offsets: Sequence[int]) -> bool:
+    """Whether it is certain in which trace each of them is."""
+    carried = broker.tracing.carried
+    return not carried.has(log) or all(carried.get(log, offset) is not None for offset in offsets)
+
+
+async def _read(broker: Broker, chosen: "Sampler", log: LogId, offsets: Sequence[int]) -> list[Place]:
+    """Their contexts are in the log. What cannot be read counts as carrying none."""
+    try:
+        partition = broker.partition(TopicName(log.topic), log.partition)
+        found = await gather(broker, partition, offsets, MOST_READ_BYTES)
+        places = choose(broker.tracing, chosen, log, found.offsets, found.records)
+    except GoQueueError:
+        return [Place(first, count) for first, count in runs_of(list(offsets))]
+    there = set(found.offsets)
+    gone = [offset for offset in offsets if offset not in there]
+    return [*places, *(Place(first, count) for first, count in runs_of(gone))] if chosen.is_all else places
+
+
+def _topic(broker: Broker, log: LogId) -> Topic | None:
+    try:
+        return broker.catalog.topic(TopicName(log.topic))
+    except UnknownTopic:
+        return None

@@ -1,0 +1,66 @@
+"""Takes down what happens to records: keeps the newest spans, and hands all of them on."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from goqueue.core.tracing.carried import Carried
+from goqueue.core.tracing.ring import Ring
+from goqueue.core.tracing.sampling import Sampler, sampler
+from goqueue.engine.ports import Clock
+from goqueue.engine.tracing.policy import TracingSettings
+from goqueue.model.span import SpanRun
+from goqueue.model.topic import Topic
+
+__all__ = ["EVERYTHING", "Sink", "Tracing"]
+
+EVERYTHING = sampler(1.0)
+"""For failures, which are traced at any rate."""
+MOST_CARRIED = 50_000
+
+
+class Sink(Protocol):
+    """Where spans go besides the ring. It is called on the event loop: it must not wait, and must not fail."""
+
+    def take(self, runs: Sequence[SpanRun]) -> int | None:
+        """How many spans were dropped because there was no room for them; None for none."""
+
+
+class Tracing:
+    """One for a broker. Whoever has something to note looks at `is_on` first: that is all it costs when it is off."""
+
+    def __init__(self, clock: Clock, settings: TracingSettings | None = None) -> None:
+        self.settings = settings or TracingSettings()
+        self.is_on = self.settings.enabled
+        self.clock = clock
+        self.started_ns = clock.now_ns()
+        self.ring = Ring(self.settings.ring)
+        self.carried = Carried(MOST_CARRIED)
+        self.recorded = 0
+        """Spans noted since the start."""
+        self.sampled_out = 0
+        """Spans that were not, as their records are not traced."""
+        self.dropped = 0
+        """Spans that sinks had no room for."""
+        self.under_way = 0
+        """Readings of records whose spans are still to be made."""
+        self._sinks: tuple[Sink, ...] = ()
+
+    def add_sink(self, sink: Sink) -> None:
+        self._sinks = (*self._sinks, sink)
+
+    def sampler(self, topic: Topic) -> Sampler:
+        rate = topic.config.trace_rate
+        return sampler(self.settings.rate if rate is None else rate)
+
+    def note(self, run: SpanRun) -> None:
+        self.note_all((run,))
+
+    def note_all(self, runs: Sequence[SpanRun]) -> None:
+        """What happened together."""
+        if not self.is_on or not runs:
+            return
+        for run in runs:
+            self.ring.add(run)
+            self.recorded += run.count
+        for sink in self._sinks:
+            self.dropped += sink.take(runs) or 0

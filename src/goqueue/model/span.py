@@ -1,0 +1,111 @@
+"""What happened to records, when, and how it ended.
+
+A run of records to which the same happened at the same time is one value: a batch of ten thousand costs what a single
+record costs. Each record of it still has a span of its own, which is made when somebody looks.
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+from goqueue.model.trace import Birth, TraceContext, born_at, child_of
+
+__all__ = ["Operation", "Span", "SpanRun", "spans_of"]
+
+
+class Operation(StrEnum):
+    """Names of spans."""
+
+    PUBLISH = "publish"
+    CONSUME = "consume"
+    ACK = "ack"
+    NACK = "nack"
+    REJECT = "reject"
+    DELAY = "delay"
+    EXPIRE = "expire"
+    DLQ = "dlq"
+    REDRIVE = "redrive"
+    TRANSACTION = "transaction"
+
+
+class SpanRun(msgspec.Struct, frozen=True):
+    """One operation on `count` records from `offset` on.
+
+    For a transaction, which is no record's, topic is empty, and `transaction` is its number.
+    """
+
+    operation: Operation
+    start_ns: int
+    end_ns: int
+    topic: str = ""
+    created_ns: int = 0
+    """Of the topic."""
+    partition: int = 0
+    offset: int = 0
+    """Negative for what was refused, and so has none: such a number only keeps refusals apart."""
+    count: int = 1
+    group: str = ""
+    delivery: int = 0
+    """Which delivery of the record to the group this belongs to, from 1 on; 0 for what belongs to none."""
+    error: str = ""
+    """Code of a refusal, or the reason of a nack, a reject or a dead letter; empty when all went well."""
+    member: str = ""
+    key: bytes | None = None
+    id: str = ""
+    """Business id of the record; this and the key only for runs of one record, where they were at hand."""
+    context: TraceContext | None = None
+    """What the record carries; runs with one have one record."""
+    target: str = ""
+    """`topic/partition/offset` that the record went to, for dead letters and redrives."""
+    transaction: int = 0
+    step: int = 1
+    """How far apart the offsets lie: of records that are traced by their offsets, each hundredth, say, is."""
+
+    @property
+    def offsets(self) -> range:
+        return range(self.offset, self.offset + self.count * self.step, self.step)
+
+    def at(self, offset: int) -> "SpanRun":
+        """Of this record only."""
+        return self if self.count == 1 else msgspec.structs.replace(self, offset=offset, count=1, step=1)
+
+    def last(self, count: int) -> "SpanRun":
+        """Of its last records only."""
+        if count >= self.count:
+            return self
+        return msgspec.structs.replace(self, offset=self.offsets[-count], count=count)
+
+
+class Span(msgspec.Struct, frozen=True):
+    """One operation on one record."""
+
+    trace_id: str
+    span_id: str
+    parent_id: str
+    """Empty for the first span of a trace."""
+    offset: int
+    run: SpanRun
+    """Everything else."""
+
+
+def spans_of(run: SpanRun) -> list[Span]:
+    """One for each record, in the order of their offsets."""
+    return [_span(run, offset) for offset in run.offsets]
+
+
+def _span(run: SpanRun, offset: int) -> Span:
+    if run.operation is Operation.TRANSACTION:
+        own = born_at(Birth("", run.created_ns, 0, run.transaction))
+        return Span(own.trace_id, own.span_id, "", offset, run)
+    birth = born_at(Birth(run.topic, run.created_ns, run.partition, offset))
+    # A record that carries a context was published in that trace, below the span of its sender.
+    published = birth if run.context is None else child_of(run.context, birth.span_id)
+    sender = "" if run.context is None else run.context.span_id
+    if run.operation is Operation.PUBLISH:
+        return Span(published.trace_id, published.span_id, sender, offset, run)
+    parent = published
+    if run.delivery and run.operation is not Operation.CONSUME:
+        parent = child_of(published, f"{Operation.CONSUME} {run.group} {run.delivery}")
+    words = f"{run.operation} {run.group} {run.delivery}" if run.group else str(run.operation)
+    own = child_of(parent if run.operation is not Operation.CONSUME else published, words)
+    return Span(own.trace_id, own.span_id, parent.span_id, offset, run)

@@ -1,0 +1,97 @@
+"""What both codecs promise about the trace contexts of records."""
+
+import importlib
+
+import pytest
+
+from goqueue.errors import CorruptBatch
+from goqueue.model.record import Record
+from goqueue.model.trace import parse_traceparent
+
+LOW = b"00-" + b"0123456789abcdef" + b"0000000000000010" + b"-00f067aa0ba902b7-01"
+HIGH = b"00-" + b"0123456789abcdef" + b"ffffffffffffffff" + b"-00f067aa0ba902b7-00"
+
+
+@pytest.fixture(params=["goqueue.codec.record", "goqueue.codec.record_py"])
+def codec(request):
+    return importlib.import_module(request.param)
+
+
+def carrying(*headers: tuple[str, bytes]) -> Record:
+    return Record(value=b"value", key=b"key", headers=headers)
+
+
+def test_records_that_carry_a_context_are_named_by_their_number(codec):
+    data = codec.encode(
+        [
+            Record(value=b"x" * 100),
+            carrying(("traceparent", LOW)),
+            carrying(("other", b"traceparent")),
+            carrying(("a", b""), ("traceparent", HIGH), ("b", b"x")),
+            Record(value=None, headers=(("traceparent", LOW),)),
+        ]
+    )
+    assert codec.contexts(data) == (3, [(1, LOW), (3, HIGH), (4, LOW)])
+    assert codec.contexts(b"") == (0, [])
+    assert codec.contexts(codec.encode([Record(value=b"")] * 3)) == (0, [])
+
+
+def test_traces_count_when_their_number_is_below_the_limit(codec):
+    data = codec.encode([carrying(("traceparent", LOW)), carrying(("traceparent", HIGH))])
+    assert codec.contexts(data, 0) == (2, [])
+    assert codec.contexts(data, 0x10) == (2, [])
+    assert codec.contexts(data, 0x11) == (2, [(0, LOW)])
+    assert codec.contexts(data, 2**64 - 1) == (2, [(0, LOW)])
+    assert codec.contexts(data, 2**64) == (2, [(0, LOW), (1, HIGH)])
+
+
+def test_the_last_of_several_contexts_counts(codec):
+    assert codec.contexts(codec.encode([carrying(("traceparent", LOW), ("traceparent", HIGH))])).found == [(0, HIGH)]
+    assert codec.contexts(codec.encode([carrying(("traceparent", LOW), ("traceparent", b"x"))])) == (0, [])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"",
+        b"x",
+        LOW[:-1],
+        LOW + b"-",
+        LOW.upper(),
+        b"ff" + LOW[2:],
+        b"cc" + LOW[2:],
+        b"cc" + LOW[2:] + b"-what-the-future-will-be",
+        b"cc" + LOW[2:] + b"what",
+        LOW.replace(b"-00f067aa0ba902b7-", b"-0000000000000000-"),
+        b"00-" + b"0" * 32 + b"-00f067aa0ba902b7-01",
+        LOW.replace(b"-", b"_"),
+        b" " + LOW,
+        LOW[:54] + b"g",
+        b"0g" + LOW[2:],
+    ],
+)
+def test_a_value_is_a_context_as_the_standard_has_it(codec, value):
+    is_one = parse_traceparent(value) is not None
+    assert codec.contexts(codec.encode([carrying(("traceparent", value))])) == (
+        (1, [(0, value)]) if is_one else (0, [])
+    )
+
+
+def test_the_names_of_headers_are_exact(codec):
+    names = ("Traceparent", "traceparen", "traceparent2", "xtraceparent")
+    assert codec.contexts(codec.encode([carrying((name, LOW)) for name in names])) == (0, [])
+
+
+def test_bytes_that_are_no_record_are_refused(codec):
+    data = codec.encode([carrying(("traceparent", LOW))])
+    with pytest.raises(CorruptBatch) as caught:
+        codec.contexts(data + b"GQ")
+    assert caught.value.position == len(data)
+    with pytest.raises(CorruptBatch):
+        codec.contexts(data[:-1])
+
+
+def test_what_a_client_sends_is_understood_before_it_is_stamped(codec):
+    data = bytearray(codec.encode([carrying(("traceparent", LOW))]))
+    data[25] = 0
+    assert codec.contexts(data).found == [(0, LOW)]
