@@ -48,10 +48,15 @@ class Sampler(NamedTuple):
         phase = self._phase(partition)
         start, end = first + phase, first + count + phase
         if part == 1:
-            return tuple((at - phase, 1) for at in range(-(-start // whole) * whole, end, whole))
+            return tuple((offset, 1) for offset in self.spaced(partition, first, count))
         # The k-th of those that are traced is at k·whole/part, rounded up.
         ks = range(-(-(start * part - part + 1) // whole), -(-(end * part - part + 1) // whole))
         return runs_of([-(-k * whole // part) - phase for k in ks])
+
+    def spaced(self, partition: int, first: int, count: int) -> range:
+        """As `runs`, for a rate of one in so many."""
+        phase, whole = self._phase(partition), self.whole
+        return range(-(-(first + phase) // whole) * whole - phase, first + count, whole)
 
     def among(self, partition: int, offsets: Iterable[int]) -> list[int]:
         """Those that are traced of records without contexts that lie anywhere."""

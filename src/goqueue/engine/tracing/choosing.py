@@ -2,7 +2,6 @@
 
 from array import array
 from collections.abc import Collection, Iterable, Sequence
-from itertools import pairwise
 
 from goqueue import codec
 from goqueue.core.tracing.places import Place, leave_out
@@ -29,9 +28,9 @@ NO_DETAILS: tuple[bytes | None, str] = (None, "")
 def choose(tracing: Tracing, chosen: Sampler, log: LogId, offsets: Sequence[int], records: Buffer) -> list[Place]:
     """`records` are those with these offsets, which ascend, as they lie in the log."""
     carried, found = codec.contexts(records, chosen.below)
-    plain = _by_offset(chosen, log.partition, offsets)
     if not carried:
-        return _detailed(_spaced(plain), records)
+        return _detailed(_plain(chosen, log.partition, offsets), records)
+    plain = _by_offset(chosen, log.partition, offsets)
     tracing.carried.see(log)
     contexts = {offsets[number]: _context(value) for number, value in found}
     tracing.carried.put_all(log, contexts)
@@ -51,10 +50,10 @@ def choose(tracing: Tracing, chosen: Sampler, log: LogId, offsets: Sequence[int]
 
 def choose_known(tracing: Tracing, chosen: Sampler, log: LogId, offsets: Sequence[int]) -> list[Place]:
     """As `choose`, of records that are not at hand and were met before."""
-    plain = _by_offset(chosen, log.partition, offsets)
     carried = tracing.carried
     if not carried.has(log):
-        return _spaced(plain)
+        return _plain(chosen, log.partition, offsets)
+    plain = _by_offset(chosen, log.partition, offsets)
     carriers = {offset for offset in offsets if carried.knows(log, offset)}
     contexts = ((offset, carried.get(log, offset)) for offset in sorted(carriers))
     return [
@@ -63,22 +62,25 @@ def choose_known(tracing: Tracing, chosen: Sampler, log: LogId, offsets: Sequenc
     ]
 
 
+def _plain(chosen: Sampler, partition: int, offsets: Sequence[int]) -> list[Place]:
+    """Of records that carry none. Many of them that lie equally far apart, one in a hundred say, are one place."""
+    if offsets and chosen.part == 1 and not chosen.is_all and _are_neighbours(offsets):
+        found = chosen.spaced(partition, offsets[0], len(offsets))
+        if len(found) >= FEW_AT_LEAST:
+            return [Place(found.start, len(found), step=found.step)]
+    return [Place(first, count) for first, count in _by_offset(chosen, partition, offsets)]
+
+
 def _by_offset(chosen: Sampler, partition: int, offsets: Sequence[int]) -> Runs:
     if not offsets or not chosen.part:
         return ()
-    if offsets[-1] - offsets[0] + 1 == len(offsets):
+    if _are_neighbours(offsets):
         return chosen.runs(partition, offsets[0], len(offsets))
     return runs_of(offsets) if chosen.is_all else runs_of(chosen.among(partition, offsets))
 
 
-def _spaced(runs: Runs) -> list[Place]:
-    """A single place for many that lie equally far apart: that is what one in a hundred comes to."""
-    if len(runs) < FEW_AT_LEAST or any(count > 1 for _, count in runs):
-        return [Place(first, count) for first, count in runs]
-    step = runs[1][0] - runs[0][0]
-    if runs[-1][0] - runs[0][0] != step * (len(runs) - 1) or any(b[0] - a[0] != step for a, b in pairwise(runs)):
-        return [Place(first) for first, _ in runs]
-    return [Place(runs[0][0], len(runs), step=step)]
+def _are_neighbours(offsets: Sequence[int]) -> bool:
+    return offsets[-1] - offsets[0] + 1 == len(offsets)
 
 
 def _context(value: bytes) -> TraceContext:
