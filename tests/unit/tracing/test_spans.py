@@ -251,6 +251,16 @@ async def test_failures_are_kept_at_rate_0_and_nothing_else_is(open_broker, cloc
         assert {one.trace_id for one in spans(broker)} == {TRACE}
 
 
+async def test_a_failure_at_rate_0_is_in_the_trace_that_its_record_carries(open_broker):
+    async with open_broker(rate=0.0) as broker:
+        await made(broker)
+        await publish(broker, *records(b"a", b"b", headers=(CONTEXT,)))
+        (part,) = await take(broker)
+        await settle.nack(broker, lease(part, 1), reason="no")
+        (span,) = spans(broker)
+        assert (span.run.operation, span.offset, span.trace_id) == ("nack", 1, TRACE)
+
+
 async def test_the_topic_says_how_much_of_it_is_traced(open_broker):
     async with open_broker(rate=0.0) as broker:
         await made(broker, trace_rate=1.0)

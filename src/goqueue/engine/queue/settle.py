@@ -16,7 +16,7 @@ from goqueue.engine.broker import Broker
 from goqueue.engine.queue.dead_letters import FAILED, REJECTED, DeadLetters
 from goqueue.engine.queue.policies import settings_of
 from goqueue.engine.queue.states import QueueState
-from goqueue.engine.tracing.delivering import Settling, note_settled, settling
+from goqueue.engine.tracing.delivering import Settling, is_followed, note_settled, settling
 from goqueue.errors import GoQueueError, InvalidRequest, UnknownReceipt
 from goqueue.model.ids import InstantNs
 from goqueue.model.log import LogId
@@ -73,7 +73,7 @@ async def acknowledge(broker: Broker, lease: Lease) -> QueueState:
         left: Offsets = offsets
         if not state.delivery.holds(lease.grant, offsets):
             left = [offset for offset in offsets if not _is_over(state, lease.grant, offset, state.delivery.has_acked)]
-        if left and broker.tracing.is_on:
+        if left and is_followed(broker, state.log):
             acked = settling(broker, state, lease.grant, list(left), start_ns)
         return state.delivery.settle({lease.grant: left}) if left else None
 

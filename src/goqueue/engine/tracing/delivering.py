@@ -23,7 +23,15 @@ if TYPE_CHECKING:
     from goqueue.core.tracing.sampling import Sampler
     from goqueue.engine.queue.states import QueueState
 
-__all__ = ["Settling", "committed_offset", "note_committed", "note_delivered", "note_settled", "settling"]
+__all__ = [
+    "Settling",
+    "committed_offset",
+    "is_followed",
+    "note_committed",
+    "note_delivered",
+    "note_settled",
+    "settling",
+]
 
 MOST_READ_BYTES = 8 * 1024 * 1024
 MOST_COMMITTED = 10_000
@@ -55,11 +63,21 @@ def note_delivered(
     if topic is None:
         return
     tracing = broker.tracing
-    places = choose(tracing, tracing.sampler(topic), state.log, offsets, records)
+    chosen = tracing.sampler(topic)
+    if not chosen.part:
+        tracing.sampled_out += len(offsets)
+        return
+    places = choose(tracing, chosen, state.log, offsets, records)
     tracing.sampled_out += len(offsets) - sum(place.length for place in places)
     if places:
         deliveries = {offset: one.deliveries for offset, one in again.items()}
         _note(broker, state, topic, by_delivery(places, deliveries), Operation.CONSUME, start_ns, member=member)
+
+
+def is_followed(broker: Broker, log: LogId) -> bool:
+    """Whether some of its records are traced, and not only those that fail."""
+    topic = _topic(broker, log) if broker.tracing.is_on else None
+    return topic is not None and broker.tracing.sampler(topic).part > 0
 
 
 def settling(broker: Broker, state: "QueueState", grant: int, offsets: Sequence[int], start_ns: int) -> Settling:
@@ -180,9 +198,9 @@ def _note(
 
 
 def _are_known(broker: Broker, log: LogId, offsets: Sequence[int]) -> bool:
-    """Whether it is certain in which trace each of them is."""
+    """Whether it is certain in which trace each of them is. Of records that are not traced nobody has looked."""
     carried = broker.tracing.carried
-    return not carried.has(log) or all(carried.get(log, offset) is not None for offset in offsets)
+    return all(carried.get(log, offset) is not None for offset in offsets)
 
 
 async def _read(broker: Broker, chosen: "Sampler", log: LogId, offsets: Sequence[int]) -> list[Place]:
