@@ -1,4 +1,4 @@
-"""Chromium, and brokers for it to look at: one browser for a session, one broker for a file."""
+"""Chromium, and brokers for it to look at: one of each for a file."""
 
 import os
 import shutil
@@ -27,8 +27,9 @@ def chromium() -> str:
     return next(found, None) or pytest.skip("there is no Chromium on this machine")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """While Playwright is there its event loop counts as running, and no other may: so it ends with the file."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS, env={**os.environ})
         yield browser
