@@ -12,8 +12,9 @@ from tests.behaviour.serving import Server, name_of, running_server
 
 @pytest.fixture(scope="session")
 def shared_broker(tmp_path_factory: Any) -> Iterator[Server]:
-    """For tests that keep to topics and groups of their own."""
-    with running_server(tmp_path_factory.mktemp("behaviour") / "broker") as running:
+    """For tests that keep to topics and groups of their own; together they have more than metrics name by default."""
+    settings = "[metrics]\ntopics = 10000\ngroups = 10000\n"
+    with running_server(tmp_path_factory.mktemp("behaviour") / "broker", settings) as running:
         yield running
 
 
