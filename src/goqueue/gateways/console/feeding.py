@@ -27,14 +27,13 @@ class Feeding:
     def __init__(self, report_bug: Callable[[BaseException], None]) -> None:
         self._report_bug = report_bug
         self._tasks: set[asyncio.Future[Any]] = set()
+        self._streams = 0
+        """With those that wait for their first update: they take room as well."""
         self._stopping = False
-
-    def __len__(self) -> int:
-        return len(self._tasks)
 
     @property
     def has_room(self) -> bool:
-        return not self._stopping and len(self._tasks) < MOST_STREAMS
+        return not self._stopping and self._streams < MOST_STREAMS
 
     def stop(self) -> None:
         """End all streams, and begin no more."""
@@ -44,7 +43,13 @@ class Feeding:
 
     async def serve(self, feed: Feed, visit: Visit, receive: Receive, send: Send) -> None:
         """Only with room. The first update is asked for before anything is sent, so that it can still be refused."""
-        first = await feed(visit, True)
+        self._streams += 1
+        try:
+            await self._serve(await feed(visit, True), feed, visit, receive, send)
+        finally:
+            self._streams -= 1
+
+    async def _serve(self, first: Update, feed: Feed, visit: Visit, receive: Receive, send: Send) -> None:
         task = asyncio.ensure_future(self._send_all(feed, visit, first, send))
         gone = asyncio.ensure_future(_until_gone(receive))
         self._tasks.add(task)
