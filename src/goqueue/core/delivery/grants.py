@@ -94,13 +94,14 @@ class Grants:
     def take_back(self, number: int, offsets: BitMap64) -> None:
         grant = self._by_number[number]
         gone = grant.records & offsets
-        grant.records -= gone
         self.leased -= gone
         self._count(grant.consumer, -len(gone))
+        if len(gone) == len(grant.records):
+            del self._by_number[number]
+            return
+        grant.records -= gone
         if grant.later:
             grant.later = {offset: at for offset, at in grant.later.items() if offset in grant.records}
-        if not grant.records:
-            del self._by_number[number]
 
     def extend(self, number: int, offsets: Iterable[int], deadline: InstantNs) -> None:
         grant = self._by_number[number]

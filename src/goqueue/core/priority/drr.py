@@ -7,10 +7,11 @@ one of a thousand, and over any stretch of polls a lane is within a few records 
 loses what it was owed: it saves nothing up for later.
 
 `plan` decides and changes nothing, `served` is the only writer. All of it is in memory only: after a restart every
-lane begins at zero.
+lane begins at zero. Under a backlog one poll is like the other, so what rounds come to is remembered.
 """
 
-from collections.abc import Iterable, MutableSequence, Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from goqueue.core.priority.policy import LanePolicy
@@ -25,6 +26,8 @@ MOST_OWED = 6 * ROUND_RECORDS
 """More than a lane can be owed in a round, whatever all of them carry over: a longer backlog changes nothing."""
 
 _NS_PER_MS = 1_000_000
+_REMEMBERED = 1024
+_NONE_OWED = (0.0,) * LANES
 
 
 class Take(NamedTuple):
@@ -39,7 +42,7 @@ class LaneScheduler:
 
     def __init__(self, policy: LanePolicy) -> None:
         self._policy = policy
-        self._deficits = [0.0] * LANES
+        self._deficits = _NONE_OWED
         """In records; what a lane is owed, or owes when negative."""
         self._passed_over_since: list[InstantNs | None] = [None] * LANES
         """When a lane that has records was last served, or first seen to have some; None for an empty one."""
@@ -56,22 +59,24 @@ class LaneScheduler:
         lanes = [lane for lane in range(LANES) if waiting[lane] > 0]
         if len(lanes) == 1 and limit > 0:
             return [Take(lanes[0], min(waiting[lanes[0]], limit))]
-        left, deficits, takes = list(waiting), self._deficits.copy(), []
+        left, deficits, takes = list(waiting), self._deficits, []
         for lane in self.starved(waiting, now=now)[: max(limit, 0)]:
             # One record ends the starvation; it counts like any other, so the weights hold in the long run.
             takes.append(Take(lane, 1))
             left[lane] -= 1
-            deficits[lane] -= 1
+            deficits = (*deficits[:lane], deficits[lane] - 1, *deficits[lane + 1 :])
             limit -= 1
-        while limit > 0 and (ready := [lane for lane in range(LANES) if left[lane] > 0]):
-            if self._policy.strict or len(ready) == 1:
-                counts = {ready[0]: min(left[ready[0]], limit)}
+        while limit > 0 and any(left):
+            if self._policy.strict:
+                lane = next(lane for lane in range(LANES) if left[lane])
+                round_takes: tuple[Take, ...] = (Take(lane, min(left[lane], limit)),)
             else:
-                counts = _round(self._policy.weights, deficits, left, ready, min(limit, ROUND_RECORDS))
-            for lane, count in counts.items():
+                enough = tuple(min(count, MOST_OWED) for count in left)
+                round_takes, deficits = _round(self._policy.weights, deficits, enough, min(limit, ROUND_RECORDS))
+            for lane, count in round_takes:
                 left[lane] -= count
                 limit -= count
-            takes += [Take(lane, counts[lane]) for lane in ready if counts.get(lane)]
+            takes += round_takes
         return takes
 
     def served(self, waiting: Sequence[int], taken: Iterable[Take], *, now: InstantNs) -> None:
@@ -79,13 +84,10 @@ class LaneScheduler:
         counts = [0] * LANES
         for lane, count in taken:
             counts[lane] += count
-        behind = [lane for lane in range(LANES) if waiting[lane] > counts[lane]]
-        owed = _owed(self._policy.weights, self._deficits, behind, sum(counts[lane] for lane in behind))
-        self._deficits = [0.0] * LANES
+        behind = tuple([lane for lane in range(LANES) if waiting[lane] > counts[lane]])
+        self._deficits = _left_owed(self._policy.weights, self._deficits, behind, tuple(counts))
         since, self._passed_over_since = self._passed_over_since, [None] * LANES
         for lane in behind:
-            # Never more than a round: a lane that cannot be served for long must not have all the polls after that.
-            self._deficits[lane] = min(max(owed[lane] - counts[lane], -ROUND_RECORDS), ROUND_RECORDS)
             before = since[lane]
             # The time of a clock that was set back since would never come to be long ago.
             self._passed_over_since[lane] = now if before is None or counts[lane] else min(before, now)
@@ -114,19 +116,35 @@ def _owed(weights: Sequence[int], deficits: Sequence[float], lanes: Sequence[int
     return {lane: deficits[lane] + spread * weights[lane] / weight for lane in lanes}
 
 
+@lru_cache(_REMEMBERED)
+def _left_owed(
+    weights: tuple[int, ...], deficits: tuple[float, ...], behind: tuple[int, ...], counts: tuple[int, ...]
+) -> tuple[float, ...]:
+    """The deficits of lanes that still have records, when so many were taken."""
+    owed = _owed(weights, deficits, behind, sum(counts[lane] for lane in behind))
+    after = list(_NONE_OWED)
+    for lane in behind:
+        # Never more than a round: a lane that cannot be served for long must not have all the polls after that.
+        after[lane] = min(max(owed[lane] - counts[lane], -ROUND_RECORDS), ROUND_RECORDS)
+    return tuple(after)
+
+
+@lru_cache(_REMEMBERED)
 def _round(
-    weights: Sequence[int], deficits: MutableSequence[float], waiting: Sequence[int], ready: Sequence[int], limit: int
-) -> dict[int, int]:
-    """How many each lane takes; the deficits are those after it."""
+    weights: tuple[int, ...], deficits: tuple[float, ...], waiting: tuple[int, ...], limit: int
+) -> tuple[tuple[Take, ...], tuple[float, ...]]:
+    """How many each lane takes, and the deficits after it."""
+    after = list(deficits)
     counts: dict[int, int] = {}
-    owed = _owed(weights, deficits, ready, limit)
+    ready = [lane for lane in range(LANES) if waiting[lane] > 0]
+    owed = _owed(weights, after, ready, limit)
     while emptied := [lane for lane in owed if waiting[lane] <= owed[lane]]:
         # These take all they have, and what they leave of their quanta is for the others.
         for lane in emptied:
             counts[lane] = min(waiting[lane], limit)
-            deficits[lane] = owed[lane] - counts[lane]
+            after[lane] = owed[lane] - counts[lane]
             limit -= counts[lane]
-        owed = _owed(weights, deficits, [lane for lane in owed if lane not in counts], limit)
+        owed = _owed(weights, after, [lane for lane in owed if lane not in counts], limit)
     for lane in owed:
         counts[lane] = min(max(int(owed[lane]), 0), limit)
         limit -= counts[lane]
@@ -136,5 +154,5 @@ def _round(
         counts[lane] += 1
         limit -= 1
     for lane in owed:
-        deficits[lane] = owed[lane] - counts[lane]
-    return counts
+        after[lane] = owed[lane] - counts[lane]
+    return tuple(Take(lane, counts[lane]) for lane in ready if counts.get(lane)), tuple(after)
