@@ -12,6 +12,7 @@ from goqueue.client import TopicConfig
 OFF, SOME, ALL = "off", "some", "all"
 RATES = {SOME: 0.01, ALL: 1.0}
 AT_LEAST = {SOME: 0.95, ALL: 0.7}
+FSYNC, MEMORY = {"durability": "fsync"}, {"durability": "memory"}
 
 
 class Load(NamedTuple):
@@ -25,9 +26,10 @@ class Load(NamedTuple):
 LOADS = (
     Load("publish lists, fsync", "broker_client", "send_many", {}, True),
     Load("publish ready batches, fsync", "broker_client", "send_batch", {}, True),
+    Load("each record with a context, fsync", "tracing_client", "publish", {"carried": True} | FSYNC, True),
     # Nothing but the broker's own work is left, against which everything looks large.
-    Load("publish ready batches, not synced", "tracing_client", "publish", {"carried": False}, False),
-    Load("the same, each record with a context", "tracing_client", "publish", {"carried": True}, False),
+    Load("publish ready batches, not synced", "tracing_client", "publish", {"carried": False} | MEMORY, False),
+    Load("the same, each record with a context", "tracing_client", "publish", {"carried": True} | MEMORY, False),
 )
 
 

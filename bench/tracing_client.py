@@ -27,10 +27,10 @@ def batch_of(*, carried: bool, seed: int) -> bytes:
     return codec.encode([Record(value=VALUE, headers=headers()) for _ in range(SIZE)])
 
 
-async def publish(address: str, topic: str, count: int, carried: bool) -> dict[str, float]:
-    """Batches of 1000 that are encoded already, not synced: what the broker itself has to do."""
+async def publish(address: str, topic: str, count: int, carried: bool, durability: str) -> dict[str, float]:
+    """Batches of 1000 that are encoded already; not synced, they show what the broker itself has to do."""
     batches = [batch_of(carried=carried, seed=number) for number in range(50)]
-    async with Producer(address, buffer_records=100_000, durability="memory") as producer:
+    async with Producer(address, buffer_records=100_000, durability=durability) as producer:
         await (await producer.send_batch(topic, 0, batches[0], SIZE))
         before = time.perf_counter()
         for number in range(count // SIZE):

@@ -5,6 +5,7 @@ import importlib
 import pytest
 
 from goqueue.errors import CorruptBatch
+from goqueue.model.contexts import contexts_in
 from goqueue.model.record import Record
 from goqueue.model.trace import parse_traceparent
 
@@ -21,6 +22,16 @@ def carrying(*headers: tuple[str, bytes]) -> Record:
     return Record(value=b"value", key=b"key", headers=headers)
 
 
+def found_in(codec, data, *below):
+    """How many carry one, and of those that were asked for the number and the context."""
+    carried, first, packed = codec.contexts(data, *below)
+    return carried, [(first + distance, context) for distance, context in contexts_in(packed)]
+
+
+def contexts(*pairs):
+    return [(number, parse_traceparent(value)) for number, value in pairs]
+
+
 def test_records_that_carry_a_context_are_named_by_their_number(codec):
     data = codec.encode(
         [
@@ -31,23 +42,24 @@ def test_records_that_carry_a_context_are_named_by_their_number(codec):
             Record(value=None, headers=(("traceparent", LOW),)),
         ]
     )
-    assert codec.contexts(data) == (3, [(1, LOW), (3, HIGH), (4, LOW)])
-    assert codec.contexts(b"") == (0, [])
-    assert codec.contexts(codec.encode([Record(value=b"")] * 3)) == (0, [])
+    assert found_in(codec, data) == (3, contexts((1, LOW), (3, HIGH), (4, LOW)))
+    assert found_in(codec, b"") == (0, [])
+    assert found_in(codec, codec.encode([Record(value=b"")] * 3)) == (0, [])
 
 
 def test_traces_count_when_their_number_is_below_the_limit(codec):
     data = codec.encode([carrying(("traceparent", LOW)), carrying(("traceparent", HIGH))])
-    assert codec.contexts(data, 0) == (2, [])
-    assert codec.contexts(data, 0x10) == (2, [])
-    assert codec.contexts(data, 0x11) == (2, [(0, LOW)])
-    assert codec.contexts(data, 2**64 - 1) == (2, [(0, LOW)])
-    assert codec.contexts(data, 2**64) == (2, [(0, LOW), (1, HIGH)])
+    assert found_in(codec, data, 0) == (2, contexts())
+    assert found_in(codec, data, 0x10) == (2, contexts())
+    assert found_in(codec, data, 0x11) == (2, contexts((0, LOW)))
+    assert found_in(codec, data, 2**64 - 1) == (2, contexts((0, LOW)))
+    assert found_in(codec, data, 2**64) == (2, contexts((0, LOW), (1, HIGH)))
 
 
 def test_the_last_of_several_contexts_counts(codec):
-    assert codec.contexts(codec.encode([carrying(("traceparent", LOW), ("traceparent", HIGH))])).found == [(0, HIGH)]
-    assert codec.contexts(codec.encode([carrying(("traceparent", LOW), ("traceparent", b"x"))])) == (0, [])
+    both = [carrying(("traceparent", LOW), ("traceparent", HIGH))]
+    assert found_in(codec, codec.encode(both)) == (1, contexts((0, HIGH)))
+    assert found_in(codec, codec.encode([carrying(("traceparent", LOW), ("traceparent", b"x"))])) == (0, [])
 
 
 @pytest.mark.parametrize(
@@ -72,14 +84,13 @@ def test_the_last_of_several_contexts_counts(codec):
 )
 def test_a_value_is_a_context_as_the_standard_has_it(codec, value):
     is_one = parse_traceparent(value) is not None
-    assert codec.contexts(codec.encode([carrying(("traceparent", value))])) == (
-        (1, [(0, value)]) if is_one else (0, [])
-    )
+    found = found_in(codec, codec.encode([carrying(("traceparent", value))]))
+    assert found == ((1, contexts((0, value))) if is_one else (0, []))
 
 
 def test_the_names_of_headers_are_exact(codec):
     names = ("Traceparent", "traceparen", "traceparent2", "xtraceparent")
-    assert codec.contexts(codec.encode([carrying((name, LOW)) for name in names])) == (0, [])
+    assert found_in(codec, codec.encode([carrying((name, LOW)) for name in names])) == (0, [])
 
 
 def test_bytes_that_are_no_record_are_refused(codec):
@@ -94,4 +105,4 @@ def test_bytes_that_are_no_record_are_refused(codec):
 def test_what_a_client_sends_is_understood_before_it_is_stamped(codec):
     data = bytearray(codec.encode([carrying(("traceparent", LOW))]))
     data[25] = 0
-    assert codec.contexts(data).found == [(0, LOW)]
+    assert found_in(codec, data) == (1, contexts((0, LOW)))

@@ -3,8 +3,9 @@ import pytest
 from goqueue.adapters.telemetry.span_lines import line_of
 from goqueue.client.sync import Admin, Producer, TopicConfig, Worker
 from goqueue.errors import InvalidRequest
+from goqueue.model.contexts import pack
 from goqueue.model.span import Operation, SpanRun, spans_of
-from goqueue.model.trace import parse_traceparent
+from goqueue.model.trace import TraceContext, parse_traceparent
 from goqueue.spark.pipelines import traces
 from goqueue.spark.pipelines.hops import critical_paths, hops, percentiles
 from goqueue.spark.pipelines.spans import as_spans, read_lines, stream_lines, topic_lines
@@ -34,6 +35,10 @@ RUNS = [
 ]
 TWO_GROUPS, RETRIED = (spans_of(RUNS[number])[0].trace_id for number in (0, 5))
 
+SEVERAL = pack(
+    (distance, TraceContext(f"{distance + 1:032x}", f"{2**63 + distance:016x}", distance % 2))
+    for distance in (0, 1, 700)
+)
 EVERY_KIND = [
     run(0, "publish", 0, 1, count=1000, transaction=9),
     run(0, "consume", 2, 3, "g", 1, count=3),
@@ -43,6 +48,8 @@ EVERY_KIND = [
     run(3, "delay", 1, 9, context=parse_traceparent(GIVEN), partition=2),
     run(3, "consume", 2, 3, "größe x", 4, context=parse_traceparent(GIVEN), partition=2),
     run(3, "nack", 2, 3, "größe x", 4, context=parse_traceparent(GIVEN), partition=2, error="x"),
+    run(10, "publish", 0, 1, count=3, contexts=SEVERAL),
+    run(10, "ack", 2, 3, "g", 2, count=3, contexts=SEVERAL),
     run(4, "expire", 5, 5, "g"),
     run(4, "dlq", 5, 5, "g", 3, target="orders.dlq/0/1", error="expired"),
     run(4, "redrive", 6, 6, target="orders/0/9"),

@@ -1149,9 +1149,19 @@ cdef inline bint is_hex_digit(uint8_t c) noexcept nogil:
     return 48 <= c <= 57 or 97 <= c <= 102
 
 
-cdef inline bint is_traceparent(const uint8_t *p, int64_t size, uint64_t *number) noexcept nogil:
-    """Whether it is version-traceid-spanid-flags; gives the last 8 bytes of the trace id."""
-    cdef uint64_t high, low, span
+cdef struct Context:
+    uint64_t high
+    uint64_t low
+    uint64_t span
+    uint8_t flags
+
+
+cdef inline uint8_t hex_digit(uint8_t c) noexcept nogil:
+    return c - 48 if c < 58 else c - 87
+
+
+cdef inline bint is_traceparent(const uint8_t *p, int64_t size, Context *context) noexcept nogil:
+    """Whether it is version-traceid-spanid-flags, and which."""
     cdef int bad = 0
     if size < 55 or p[2] != 45 or p[35] != 45 or p[52] != 45:
         return False
@@ -1160,11 +1170,22 @@ cdef inline bint is_traceparent(const uint8_t *p, int64_t size, uint64_t *number
     # Version ff is none, version 00 ends here, and others may go on after a hyphen.
     if (p[0] == 102 and p[1] == 102) or (size > 55 and ((p[0] == 48 and p[1] == 48) or p[55] != 45)):
         return False
-    high = hex_number(p + 3, &bad) << 32 | hex_number(p + 11, &bad)
-    low = hex_number(p + 19, &bad) << 32 | hex_number(p + 27, &bad)
-    span = hex_number(p + 36, &bad) << 32 | hex_number(p + 44, &bad)
-    number[0] = low
-    return not bad and (high | low) != 0 and span != 0
+    context.high = hex_number(p + 3, &bad) << 32 | hex_number(p + 11, &bad)
+    context.low = hex_number(p + 19, &bad) << 32 | hex_number(p + 27, &bad)
+    context.span = hex_number(p + 36, &bad) << 32 | hex_number(p + 44, &bad)
+    context.flags = hex_digit(p[53]) << 4 | hex_digit(p[54])
+    return not bad and (context.high | context.low) != 0 and context.span != 0
+
+
+cdef int put_context(_Output out, int64_t distance, const Context *context) except -1:
+    """As `goqueue.model.contexts` has it."""
+    cdef uint8_t *p = out.reserve(33)
+    gq_put64(p, distance)
+    gq_put64(p + 8, <int64_t>context.high)
+    gq_put64(p + 16, <int64_t>context.low)
+    gq_put64(p + 24, <int64_t>context.span)
+    p[32] = context.flags
+    return 0
 
 
 cdef int64_t traceparent_at(const uint8_t *p, int64_t size, int64_t *length) noexcept nogil:
@@ -1202,12 +1223,12 @@ def contexts(buf, below=1 << 64):
     cdef const uint8_t *block
     cdef int64_t position = 0
     cdef int64_t at, length = 0
-    cdef Py_ssize_t number = 0, carried = 0
-    cdef uint64_t low = 0
+    cdef Py_ssize_t number = 0, carried = 0, first = 0
+    cdef Context context
     cdef bint everything = below >= 1 << 64
     cdef uint64_t limit = 0 if everything or below < 0 else below
     cdef int fault
-    cdef list found = []
+    cdef _Output found = _Output()
     PyObject_GetBuffer(buf, &view, PyBUF_SIMPLE)
     try:
         while position < view.len:
@@ -1222,12 +1243,14 @@ def contexts(buf, below=1 << 64):
             if h.headers:
                 block = p + h.size - h.headers
                 at = traceparent_at(block, h.headers, &length)
-                if at >= 0 and is_traceparent(block + at, length, &low):
+                if at >= 0 and is_traceparent(block + at, length, &context):
                     carried += 1
-                    if everything or low < limit:
-                        found.append((number, PyBytes_FromStringAndSize(<const char *>block + at, length)))
+                    if everything or context.low < limit:
+                        if found.used == 0:
+                            first = number
+                        put_context(found, number - first, &context)
             position += h.size
             number += 1
-        return tuple.__new__(Contexts, (carried, found))
+        return tuple.__new__(Contexts, (carried, first, found.finish()))
     finally:
         PyBuffer_Release(&view)

@@ -86,5 +86,7 @@ class Contexts(NamedTuple):
 
     carried: int
     """How many do."""
-    found: list[tuple[int, bytes]]
-    """Of those that were asked for: the number of the record in the batch, from 0 on, and its `traceparent`."""
+    first: int
+    """The number in the batch, from 0 on, of the first one that was asked for."""
+    packed: bytes
+    """Those that were asked for, by their distances from it: see `goqueue.model.contexts`."""

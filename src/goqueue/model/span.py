@@ -4,10 +4,12 @@ A run of records to which the same happened at the same time is one value: a bat
 record costs. Each record of it still has a span of its own, which is made when somebody looks.
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 import msgspec
 
+from goqueue.model.contexts import context_at, contexts_in, last_of
 from goqueue.model.trace import Birth, TraceContext, born_at, child_of
 
 __all__ = ["Operation", "Span", "SpanRun", "spans_of"]
@@ -54,26 +56,44 @@ class SpanRun(msgspec.Struct, frozen=True):
     id: str = ""
     """Business id of the record; this and the key only for runs of one record, where they were at hand."""
     context: TraceContext | None = None
-    """What the record carries; runs with one have one record."""
+    """What the record carries; a run with one has one record."""
     target: str = ""
     """`topic/partition/offset` that the record went to, for dead letters and redrives."""
     transaction: int = 0
     step: int = 1
     """How far apart the offsets lie: of records that are traced by their offsets, each hundredth, say, is."""
+    contexts: bytes = b""
+    """What each of several records carries, which then need not lie equally far apart: see `model.contexts`."""
 
     @property
-    def offsets(self) -> range:
+    def offsets(self) -> Sequence[int]:
+        if self.contexts:
+            return [self.offset + distance for distance, _ in contexts_in(self.contexts)]
         return range(self.offset, self.offset + self.count * self.step, self.step)
+
+    def has(self, offset: int) -> bool:
+        if not self.contexts:
+            return offset in self.offsets
+        return self._context_at(offset) is not None
 
     def at(self, offset: int) -> "SpanRun":
         """Of this record only."""
-        return self if self.count == 1 else msgspec.structs.replace(self, offset=offset, count=1, step=1)
+        if self.count == 1:
+            return self
+        context = self._context_at(offset) if self.contexts else None
+        return msgspec.structs.replace(self, offset=offset, count=1, step=1, context=context, contexts=b"")
 
     def last(self, count: int) -> "SpanRun":
         """Of its last records only."""
         if count >= self.count:
             return self
-        return msgspec.structs.replace(self, offset=self.offsets[-count], count=count)
+        if not self.contexts:
+            return msgspec.structs.replace(self, offset=self.offsets[-count], count=count)
+        distance, contexts = last_of(self.contexts, count)
+        return msgspec.structs.replace(self, offset=self.offset + distance, count=count, contexts=contexts)
+
+    def _context_at(self, offset: int) -> TraceContext | None:
+        return context_at(self.contexts, offset - self.offset)
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -90,17 +110,19 @@ class Span(msgspec.Struct, frozen=True):
 
 def spans_of(run: SpanRun) -> list[Span]:
     """One for each record, in the order of their offsets."""
-    return [_span(run, offset) for offset in run.offsets]
+    if run.contexts:
+        return [_span(run, run.offset + distance, context) for distance, context in contexts_in(run.contexts)]
+    return [_span(run, offset, run.context) for offset in run.offsets]
 
 
-def _span(run: SpanRun, offset: int) -> Span:
+def _span(run: SpanRun, offset: int, context: TraceContext | None) -> Span:
     if run.operation is Operation.TRANSACTION:
         own = born_at(Birth("", run.created_ns, 0, run.transaction))
         return Span(own.trace_id, own.span_id, "", offset, run)
     birth = born_at(Birth(run.topic, run.created_ns, run.partition, offset))
     # A record that carries a context was published in that trace, below the span of its sender.
-    published = birth if run.context is None else child_of(run.context, birth.span_id)
-    sender = "" if run.context is None else run.context.span_id
+    published = birth if context is None else child_of(context, birth.span_id)
+    sender = "" if context is None else context.span_id
     if run.operation is Operation.PUBLISH:
         return Span(published.trace_id, published.span_id, sender, offset, run)
     parent = published

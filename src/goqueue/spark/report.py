@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from warnings import catch_warnings, simplefilter
 
 import msgspec
+
+from goqueue.spark.report_style import STYLE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,42 +22,71 @@ __all__ = ["MOST_ROWS", "Report"]
 
 MOST_ROWS = 1000
 """Of a table: a page is for people."""
+_NUMBER = ' class="number"'
 _METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
 
-STYLE = """
-:root { color-scheme: light dark; --line: #8884; --soft: #8882; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 64rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
-table { border-collapse: collapse; display: block; overflow-x: auto; }
-th, td { border-bottom: 1px solid var(--line); padding: .25rem .75rem; text-align: left; vertical-align: top; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
-figure { margin: 1rem 0; background: #fff; border: 1px solid var(--line); border-radius: 6px; padding: .5rem; }
-figure svg { max-width: 100%; height: auto; }
-figcaption { color: #555; font-size: .9rem; }
-"""
+
+class _Section(NamedTuple):
+    heading: str
+    kind: str
+    parts: list[str]
+
+    def html(self) -> str:
+        heading = f"<h2>{_text(self.heading)}</h2>" if self.heading else ""
+        return f'<section class="{self.kind}">{heading}{"".join(self.parts)}</section>'
 
 
 class Report:
     """Gathers sections, then writes them: `NAME.html`, `NAME.json` with the same facts and tables, and Parquet."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, lead: str = "") -> None:
         self._title = title
-        self._parts: list[str] = []
+        self._lead = lead
+        self._sections: list[_Section] = []
         self._data: dict[str, Any] = {}
         self._tables: dict[str, pa.Table] = {}
 
-    def facts(self, heading: str, facts: Mapping[str, object]) -> None:
+    def facts(self, heading: str, facts: Mapping[str, object], *, beside: bool = False) -> None:
+        """With `beside`, what is drawn of them stands at their side."""
         self._data[heading] = dict(facts)
-        rows = "".join(f"<tr><th>{_text(name)}</th>{_cell(value)}</tr>" for name, value in facts.items())
-        self._parts.append(f"<h2>{_text(heading)}</h2><table>{rows}</table>")
+        rows = "".join(f'<tr><th scope="row">{_text(name)}</th>{_cell(value)}</tr>' for name, value in facts.items())
+        self._begin(heading, f'<table class="facts">{rows}</table>', "pair" if beside else "")
 
-    def table(self, heading: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    def tiles(self, facts: Mapping[str, object]) -> None:
+        """The few figures that matter most, large and without a heading; in the data they are the `summary`."""
+        self._data["summary"] = dict(facts)
+        shown = "".join(f"<div><dt>{_text(name)}</dt><dd>{_shown(value)}</dd></div>" for name, value in facts.items())
+        self._begin("", f"<dl>{shown}</dl>", "tiles")
+
+    def table(
+        self, heading: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, beside: bool = False
+    ) -> None:
         kept = [list(row) for row in rows]
         self._data[heading] = [dict(zip(columns, row, strict=True)) for row in kept]
-        head = "".join(f"<th>{_text(name)}</th>" for name in columns)
+        numeric = [any(_is_number(row[at]) for row in kept) for at in range(len(columns))]
+        head = "".join(
+            f'<th scope="col"{_NUMBER if is_number else ""}>{_text(name)}</th>'
+            for name, is_number in zip(columns, numeric, strict=True)
+        )
         body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in kept)
         nothing = "" if kept else "<p>none</p>"
-        self._parts.append(f"<h2>{_text(heading)}</h2><table><tr>{head}</tr>{body}</table>{nothing}")
+        self._begin(heading, f"<table><tr>{head}</tr>{body}</table>{nothing}", "pair" if beside else "")
+
+    def links(self, heading: str, pages: Mapping[str, str]) -> None:
+        """To other pages, by what is to be read there; paths are relative to this one."""
+        items = "".join(
+            f'<li><a href="{html.escape(path, quote=True)}">{_text(name)}</a></li>' for name, path in pages.items()
+        )
+        self._begin(heading, f"<ul>{items}</ul>")
+
+    def _begin(self, heading: str, content: str, kind: str = "") -> None:
+        self._sections.append(_Section(heading, kind, [f'<div class="scroll">{content}</div>']))
+
+    def _add(self, content: str) -> None:
+        """To the section that is there; what comes before all headings has one of its own."""
+        if not self._sections:
+            self._sections.append(_Section("", "", []))
+        self._sections[-1].parts.append(content)
 
     def frame(self, heading: str, frame: "DataFrame", *, most: int = MOST_ROWS) -> list[dict[str, Any]]:
         """The first rows of what Spark has worked out; they are also a file of Parquet, and given back for plots."""
@@ -68,7 +99,7 @@ class Report:
         return rows
 
     def note(self, text: str) -> None:
-        self._parts.append(f"<p>{_text(text)}</p>")
+        self._add(f"<p>{_text(text)}</p>")
 
     def plot(self, caption: str, figure: "Figure") -> None:
         """As a drawing inside the page."""
@@ -77,15 +108,15 @@ class Report:
         drawn = io.StringIO()
         # Without a date, and with names that are not random, the same data gives the same file.
         with (
-            mpl.rc_context({"svg.hashsalt": f"{len(self._parts)} {caption}", "svg.fonttype": "none"}),
+            mpl.rc_context({"svg.hashsalt": f"{len(self._sections)} {caption}", "svg.fonttype": "none"}),
             catch_warnings(),
         ):
             # Of letters that its own font lacks: the browser draws them with one that has them.
             simplefilter("ignore", UserWarning)
-            figure.savefig(drawn, format="svg", bbox_inches="tight", metadata={"Date": None})
+            figure.savefig(drawn, format="svg", bbox_inches="tight", transparent=True, metadata={"Date": None})
         svg = drawn.getvalue()
         svg = _METADATA.sub("", svg[svg.index("<svg") :])
-        self._parts.append(f"<figure>{svg}<figcaption>{_text(caption)}</figcaption></figure>")
+        self._add(f"<figure><figcaption>{_text(caption)}</figcaption>{svg}</figure>")
 
     def write(self, folder: Path, name: str) -> Path:
         """The path of the page; tables of Spark are beside it, as `NAME-HEADING.parquet`."""
@@ -93,13 +124,16 @@ class Report:
         for heading, table in self._tables.items():
             _write_parquet(table, folder / f"{name}-{_file_name(heading)}.parquet")
         page = folder / f"{name}.html"
+        lead = f"<p>{_text(self._lead)}</p>" if self._lead else ""
         page.write_text(
             f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{_text(self._title)}</title>'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"<style>{STYLE}</style></head><body><h1>{_text(self._title)}</h1>{''.join(self._parts)}</body></html>\n",
+            f"<style>{STYLE}</style></head><body><header><h1>{_text(self._title)}</h1>{lead}</header>"
+            f"<main>{''.join(one.html() for one in self._sections)}</main></body></html>\n",
             encoding="utf-8",
         )
-        encoded = msgspec.json.encode({"title": self._title, **self._data}, enc_hook=str)
+        told = {"title": self._title, **({"lead": self._lead} if self._lead else {}), **self._data}
+        encoded = msgspec.json.encode(told, enc_hook=str)
         (folder / f"{name}.json").write_bytes(msgspec.json.format(encoded, indent=2) + b"\n")
         return page
 
@@ -123,7 +157,18 @@ def _text(value: object) -> str:
 
 
 def _cell(value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return f"<td>{_text('' if value is None else value)}</td>"
-    shown = f"{value:,}" if isinstance(value, int) else f"{value:,.3f}".rstrip("0").rstrip(".")
-    return f'<td class="number">{shown}</td>'
+    return f"<td{_NUMBER if _is_number(value) else ''}>{_shown(value)}</td>"
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return '<span class="good">✓ yes</span>' if value else '<span class="bad">✗ no</span>'
+    if isinstance(value, float):
+        return f"{value:,.3f}".rstrip("0").rstrip(".")
+    return f"{value:,}" if isinstance(value, int) else _text(value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

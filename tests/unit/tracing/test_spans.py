@@ -1,5 +1,8 @@
 """What a broker notes of what happens to records: on a fake clock, with everything in memory."""
 
+from random import Random
+
+import msgspec
 import pytest
 
 from goqueue import codec
@@ -92,6 +95,83 @@ async def test_a_record_with_a_context_is_published_in_its_trace(broker):
     assert [one.offset for one in own] == [0, 2]
     assert [(one.offset, one.trace_id, one.parent_id) for one in theirs] == [(1, TRACE, PARENT)]
     assert all(one.parent_id == "" and one.trace_id != TRACE for one in own)
+
+
+def carriers(count, seed=1):
+    """Records of as many traces."""
+    chance = Random(seed)
+    contexts = [f"00-{chance.getrandbits(128) | 1:032x}-{chance.getrandbits(64) | 1:016x}-01" for _ in range(count)]
+    return contexts, [Record(value=b"x", headers=(("traceparent", one.encode()),)) for one in contexts]
+
+
+async def test_a_batch_of_many_traces_is_one_run_and_each_record_is_in_its_own(broker):
+    await made(broker)
+    contexts, batch = carriers(1000)
+    await publish(broker, *batch)
+    (run,) = broker.tracing.ring
+    assert (run.offset, run.count, broker.tracing.recorded) == (0, 1000, 1000)
+    wanted = [(one[3:35], one[36:52], offset) for offset, one in enumerate(contexts)]
+    assert [(span.trace_id, span.parent_id, span.offset) for span in spans(broker)] == wanted
+    for offset in (0, 1, 500, 999):
+        (by_trace,) = spans_of_trace(broker.tracing.ring, contexts[offset][3:35])
+        (by_place,) = spans_at(broker.tracing.ring, ORDERS, run.created_ns, 0, offset)
+        assert by_trace == by_place
+        assert by_trace.offset == offset
+    assert spans_at(broker.tracing.ring, ORDERS, run.created_ns, 0, 1000) == []
+    assert spans_of_trace(broker.tracing.ring, "no trace") == []
+
+
+async def test_of_a_batch_of_many_traces_those_are_noted_that_count(open_broker):
+    async with open_broker(rate=0.1) as broker:
+        await made(broker)
+        contexts, batch = carriers(500)
+        await publish(broker, Record(value=b"alone"), *batch)
+        counted = [one for one in contexts if int(one[19:35], 16) < 2**64 // 10]
+        assert 20 < len(counted) < 100
+        assert {one.trace_id for one in spans(broker)} >= {one[3:35] for one in counted}
+        (part,) = await take(broker, 1000)
+        await settle.acknowledge(broker, lease(part))
+        for operation in ("publish", "consume", "ack"):
+            noted = {one.trace_id for one in spans(broker, operation=operation)}
+            assert noted & {one[3:35] for one in contexts} == {one[3:35] for one in counted}, operation
+
+
+async def test_of_many_traces_those_that_come_again_are_told_apart(broker):
+    await made(broker)
+    contexts, batch = carriers(20)
+    await publish(broker, *batch)
+    (part,) = await take(broker)
+    await settle.give_back(broker, lease(part, *range(8)))
+    (again,) = await take(broker)
+    await settle.acknowledge(broker, lease(part, *range(8, 20)))
+    await settle.acknowledge(broker, lease(again))
+    acked = {(span.trace_id, span.run.delivery) for span in spans(broker, operation="ack")}
+    assert acked == {(one[3:35], 2 if offset < 8 else 1) for offset, one in enumerate(contexts)}
+    for offset, one in enumerate(contexts):
+        found = spans_of_trace(broker.tracing.ring, one[3:35])
+        assert [str(span.run.operation) for span in found] == ["publish", *["consume"] * (1 + (offset < 8)), "ack"]
+
+
+async def test_scattered_records_of_many_traces_are_noted_where_they_are(broker):
+    await made(broker)
+    contexts, batch = carriers(60)
+    await publish(broker, *(msgspec.structs.replace(one, priority=number % 5) for number, one in enumerate(batch)))
+    (part,) = await take(broker, 20)
+    taken = [record.offset for record in codec.decode(part.records)]
+    assert taken[-1] - taken[0] > len(taken)
+    found = spans(broker, operation="consume")
+    assert [(one.offset, one.trace_id) for one in found] == [(offset, contexts[offset][3:35]) for offset in taken]
+    await settle.acknowledge(broker, lease(part))
+    assert [one.offset for one in spans(broker, operation="ack")] == taken
+
+
+async def test_the_ring_keeps_the_last_records_of_a_run_that_is_too_long_for_it(open_broker):
+    async with open_broker(ring=100) as broker:
+        await made(broker)
+        contexts, batch = carriers(1000)
+        await publish(broker, *batch)
+        assert [one.trace_id for one in spans(broker)] == [one[3:35] for one in contexts[-100:]]
+        assert [one.offset for one in spans(broker)] == list(range(900, 1000))
 
 
 async def test_a_record_alone_is_noted_with_its_key_and_id(broker):

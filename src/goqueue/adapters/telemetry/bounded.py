@@ -12,11 +12,12 @@ Name = TypeVar("Name", bound=Hashable)
 
 
 class MetricsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How many are shown by name; all others are added up under `other`."""
+    """How many series `/metrics` has; what is not shown by name is added up under `other`."""
 
     topics: Count = 200
+    """Topics that are shown by name."""
     groups: Count = 200
-    """Of groups, and of groups in topics."""
+    """Groups, and groups in topics, that are shown by name."""
 
 
 class Names(Generic[Name]):

@@ -24,15 +24,21 @@ MOST_FILES = 10_000
 LOOKS_PER_FILE = 1200
 """Each a quarter of a second: a file is complete after five minutes, however small."""
 CHUNK = 256 * 1024
+RUN_BYTES = 512
+"""What a run without contexts takes in memory, about."""
 
 FileBytes = Annotated[int, msgspec.Meta(ge=4096, le=1 << 40)]
 
 
 class SpanFileSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Files of spans, for what happened longer ago than memory reaches."""
+
     enabled: bool = True
+    """Whether spans are also written to files."""
     folder: str = ""
-    """Empty for `traces` in the data folder."""
+    """Where; none stands for `traces` in the data folder."""
     file_bytes: FileBytes = 16 * MIB
+    """At which a new file begins; at most `tracing.files.keep_bytes`."""
     keep_bytes: FileBytes = 256 * MIB
     """Of all files together; the newest stays in any case."""
 
@@ -54,7 +60,7 @@ class SpanFiles:
         self._is_failing = False
 
     def weight(self, run: SpanRun) -> int:
-        return 1
+        return 1 + len(run.contexts) // RUN_BYTES
 
     def send(self, runs: Iterator[SpanRun]) -> tuple[int, int]:
         sent = failed = 0

@@ -37,6 +37,8 @@ class SpanLine(msgspec.Struct, frozen=True, omit_defaults=True):
     transaction: int = 0
     context: str = ""
     """The `traceparent` that the record carries."""
+    contexts: bytes = b""
+    """Of several records that carry one each: see `goqueue.model.contexts`, in base64."""
     trace_id: str = ""
     """This and the next two only for runs of one record."""
     span_id: str = ""
@@ -72,6 +74,7 @@ def line_of(run: SpanRun) -> bytes:
             target=run.target,
             transaction=run.transaction,
             context="" if run.context is None else run.context.traceparent.decode(),
+            contexts=run.contexts,
             trace_id="" if own is None else own.trace_id,
             span_id="" if own is None else own.span_id,
             parent_id="" if own is None else own.parent_id,

@@ -3,7 +3,8 @@
 from goqueue.codec.faults import HEADER_SIZE, Fault, corrupt
 from goqueue.codec.results import Contexts
 from goqueue.codec.twin.header import HEADER, Buffer, fault_of, readable
-from goqueue.model.trace import TRACEPARENT, parse_traceparent
+from goqueue.model.contexts import pack
+from goqueue.model.trace import TRACEPARENT, TraceContext, parse_traceparent
 
 __all__ = ["contexts"]
 
@@ -17,7 +18,7 @@ def contexts(buf: Buffer, below: int = 1 << 64) -> Contexts:
     where there is no record; of the records only the frames and the headers are looked at.
     """
     data = readable(buf)
-    found: list[tuple[int, bytes]] = []
+    found: list[tuple[int, TraceContext]] = []
     position = number = carried = 0
     while position < len(data):
         if len(data) - position < HEADER_SIZE:
@@ -29,13 +30,14 @@ def contexts(buf: Buffer, below: int = 1 << 64) -> Contexts:
             raise corrupt(fault, data, number, position)
         value = _traceparent(data[end - fields[10] : end]) if fields[10] else None
         context = None if value is None else parse_traceparent(value)
-        if value is not None and context is not None:
+        if context is not None:
             carried += 1
             if int(context.trace_id[16:], 16) < below:
-                found.append((number, value))
+                found.append((number, context))
         position = end
         number += 1
-    return Contexts(carried, found)
+    first = found[0][0] if found else 0
+    return Contexts(carried, first, pack((number - first, context) for number, context in found))
 
 
 def _traceparent(block: bytes) -> bytes | None:

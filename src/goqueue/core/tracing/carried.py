@@ -1,12 +1,16 @@
 """Contexts of records that were met lately, for those who hear of a record again and do not have it at hand."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from goqueue.model.contexts import contexts_in, count_of, cut, first_distance
 from goqueue.model.log import LogId
 from goqueue.model.trace import TraceContext
 
 __all__ = ["Carried"]
+
+PAGE = 1024
+"""Offsets that are remembered, and forgotten, together."""
 
 
 class Carried:
@@ -18,11 +22,12 @@ class Carried:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self._contexts: OrderedDict[tuple[LogId, int], TraceContext | None] = OrderedDict()
+        self._pages: OrderedDict[tuple[LogId, int], _Page] = OrderedDict()
         self._logs: set[LogId] = set()
+        self._count = 0
 
     def __len__(self) -> int:
-        return len(self._contexts)
+        return self._count
 
     def see(self, log: LogId) -> None:
         """A record of this partition carries a context."""
@@ -33,30 +38,87 @@ class Carried:
 
     def put_aside(self, log: LogId, offset: int) -> None:
         """It carries the context of a trace that does not count."""
-        self._contexts[log, offset] = None
-        self._contexts.move_to_end((log, offset))
-        if len(self._contexts) > self.most:
-            self._contexts.popitem(last=False)
+        self._grow(self._page(log, offset // PAGE).put_aside(offset))
 
-    def put_all(self, log: LogId, contexts: Mapping[int, TraceContext]) -> None:
-        """By their offsets."""
-        kept = self._contexts
-        for offset, context in contexts.items():
-            place = (log, offset)
-            if place in kept:
-                kept.move_to_end(place)
-            kept[place] = context
-        while len(kept) > self.most:
-            kept.popitem(last=False)
+    def put(self, log: LogId, offset: int, contexts: bytes) -> None:
+        """Of records from this offset on, see `goqueue.model.contexts`."""
+        rest = contexts
+        while rest:
+            number = (offset + first_distance(rest)) // PAGE
+            here, rest = cut(rest, (number + 1) * PAGE - offset)
+            self._grow(self._page(log, number).put(offset, here))
 
-    def knows(self, log: LogId, offset: int) -> bool:
-        return (log, offset) in self._contexts
-
-    def get(self, log: LogId, offset: int) -> TraceContext | None:
-        return self._contexts.get((log, offset))
+    def known(self, log: LogId, offsets: Iterable[int]) -> Iterator[tuple[int, TraceContext | None]]:
+        """Those of them that are remembered."""
+        number, known = -1, self._known(log, -1)
+        for offset in offsets:
+            if number != offset // PAGE:
+                number = offset // PAGE
+                known = self._known(log, number)
+            if offset in known:
+                yield offset, known[offset]
 
     def forget(self, topic: str) -> None:
         """It was deleted: another one of its name has other records."""
         self._logs = {log for log in self._logs if log.topic != topic}
-        for place in [one for one in self._contexts if one[0].topic == topic]:
-            del self._contexts[place]
+        for place in [one for one in self._pages if one[0].topic == topic]:
+            self._count -= len(self._pages.pop(place))
+
+    def _known(self, log: LogId, number: int) -> Mapping[int, TraceContext | None]:
+        page = self._pages.get((log, number))
+        if page is None:
+            return {}
+        before = len(page)
+        known = page.known()
+        self._count += len(page) - before
+        return known
+
+    def _page(self, log: LogId, number: int) -> "_Page":
+        place = (log, number)
+        page = self._pages.get(place)
+        if page is None:
+            page = self._pages[place] = _Page()
+        self._pages.move_to_end(place)
+        return page
+
+    def _grow(self, by: int) -> None:
+        self._count += by
+        while self._count > self.most and len(self._pages) > 1:
+            self._count -= len(self._pages.popitem(last=False)[1])
+
+
+class _Page:
+    """What is put in stays packed until somebody asks: of most records nobody does before they are forgotten."""
+
+    __slots__ = ("_known", "_new", "_new_count")
+
+    def __init__(self) -> None:
+        self._known: dict[int, TraceContext | None] = {}
+        self._new: list[tuple[int, bytes]] = []
+        self._new_count = 0
+
+    def __len__(self) -> int:
+        """How many it takes room for: contexts that were put in twice count twice until they are asked for."""
+        return len(self._known) + self._new_count
+
+    def put_aside(self, offset: int) -> int:
+        before = len(self)
+        self._known[offset] = None
+        return len(self) - before
+
+    def put(self, offset: int, contexts: bytes) -> int:
+        """By how many it has grown."""
+        before = len(self)
+        self._new.append((offset, contexts))
+        self._new_count += count_of(contexts)
+        if self._new_count > 2 * PAGE:
+            self.known()
+        return len(self) - before
+
+    def known(self) -> dict[int, TraceContext | None]:
+        if self._new:
+            for offset, contexts in self._new:
+                self._known.update((offset + distance, context) for distance, context in contexts_in(contexts))
+            self._new.clear()
+            self._new_count = 0
+        return self._known

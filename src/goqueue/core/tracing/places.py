@@ -1,16 +1,20 @@
 """Records to which the same happens, cut into runs that one span each can stand for."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from goqueue.model.contexts import contexts_in, pack
 from goqueue.model.runs import Runs, runs_of
 from goqueue.model.trace import TraceContext
 
-__all__ = ["Place", "by_delivery", "leave_out"]
+__all__ = ["Place", "by_delivery", "leave_out", "together"]
 
 
 class Place(NamedTuple):
-    """`length` records from `offset` on, `step` apart; with a context, a key or an id it is one record."""
+    """`length` records from `offset` on, `step` apart; with a context, a key or an id it is one record.
+
+    Several that carry contexts lie as far apart as these say, see `goqueue.model.contexts`.
+    """
 
     offset: int
     length: int = 1
@@ -19,10 +23,21 @@ class Place(NamedTuple):
     id: str = ""
     delivery: int = 0
     step: int = 1
+    contexts: bytes = b""
 
     @property
-    def offsets(self) -> range:
+    def offsets(self) -> Sequence[int]:
+        if self.contexts:
+            return [self.offset + distance for distance, _ in contexts_in(self.contexts)]
         return range(self.offset, self.offset + self.length * self.step, self.step)
+
+
+def together(carriers: Sequence[tuple[int, TraceContext]]) -> Place:
+    """Records that carry contexts, by their offsets, as one place."""
+    first, context = carriers[0]
+    if len(carriers) == 1:
+        return Place(first, 1, context)
+    return Place(first, len(carriers), contexts=pack((offset - first, one) for offset, one in carriers))
 
 
 def leave_out(runs: Runs, others: Collection[int]) -> Runs:
@@ -45,7 +60,18 @@ def by_delivery(places: Iterable[Place], deliveries: Mapping[int, int], usual: i
         if len(apart) == place.length == 1 or not apart:
             found.append(place._replace(delivery=deliveries.get(place.offset, usual)))
             continue
+        if place.contexts:
+            found += _carriers_by_delivery(place, deliveries, usual)
+            continue
         rest = runs_of([one for one in place.offsets if one not in deliveries])
         found += [Place(first, count, delivery=usual) for first, count in rest]
         found += [Place(one, delivery=deliveries[one]) for one in apart]
     return found
+
+
+def _carriers_by_delivery(place: Place, deliveries: Mapping[int, int], usual: int) -> list[Place]:
+    by_number: dict[int, list[tuple[int, TraceContext]]] = {}
+    for distance, context in contexts_in(place.contexts):
+        offset = place.offset + distance
+        by_number.setdefault(deliveries.get(offset, usual), []).append((offset, context))
+    return [together(carriers)._replace(delivery=number) for number, carriers in by_number.items()]

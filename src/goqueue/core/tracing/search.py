@@ -1,11 +1,13 @@
 """Look through spans: those of one trace, those with something in common, and what they say together."""
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
 
+from goqueue.model.contexts import contexts_in
 from goqueue.model.span import Operation, Span, SpanRun, spans_of
 from goqueue.model.trace import Birth, born_at
 
@@ -22,6 +24,7 @@ __all__ = [
 ]
 
 REMEMBERED_NAMES = 20_000
+_IS_HEX = re.compile("(?:[0-9a-f]{2})*").fullmatch
 
 ORDER = {
     operation: number
@@ -105,7 +108,11 @@ def find(runs: Iterable[SpanRun], wanted: Wanted, limit: int) -> list[Span]:
 
 def spans_of_trace(runs: Iterable[SpanRun], trace_id: str) -> list[Span]:
     """In the order in which they happened."""
-    return order(span for run in runs for span in _in_trace(run, trace_id))
+    # Most runs of many contexts can be left out by a glance at their bytes.
+    packed = bytes.fromhex(trace_id) if _IS_HEX(trace_id) else b""
+    return order(
+        span for run in runs if not run.contexts or packed in run.contexts for span in _in_trace(run, trace_id)
+    )
 
 
 def _in_trace(run: SpanRun, trace_id: str) -> Iterator[Span]:
@@ -121,9 +128,7 @@ def _in_trace(run: SpanRun, trace_id: str) -> Iterator[Span]:
 def spans_at(runs: Iterable[SpanRun], topic: str, created_ns: int, partition: int, offset: int) -> list[Span]:
     """What happened to one record."""
     there = (topic, created_ns, partition)
-    found = (
-        run.at(offset) for run in runs if (run.topic, run.created_ns, run.partition) == there and offset in run.offsets
-    )
+    found = (run.at(offset) for run in runs if (run.topic, run.created_ns, run.partition) == there and run.has(offset))
     return order(span for run in found if run.operation is not Operation.TRANSACTION for span in spans_of(run))
 
 
@@ -162,6 +167,9 @@ def _names(run: SpanRun) -> Iterator[tuple[int, str]]:
     """Offset and trace of each record."""
     if run.context is not None:
         yield run.offset, run.context.trace_id
+    elif run.contexts:
+        for distance, context in contexts_in(run.contexts):
+            yield run.offset + distance, context.trace_id
     elif run.operation is Operation.TRANSACTION:
         yield run.offset, _trace_id("", run.created_ns, 0, run.transaction)
     else:

@@ -1,18 +1,19 @@
 """Which of some records are traced, and in which traces."""
 
 from array import array
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from goqueue import codec
-from goqueue.core.tracing.places import Place, leave_out
+from goqueue.core.tracing.places import Place, leave_out, together
 from goqueue.core.tracing.sampling import Sampler
 from goqueue.engine.ports import Buffer
 from goqueue.engine.tracing.tracing import Tracing
+from goqueue.model.contexts import contexts_in, count_of, spread
 from goqueue.model.log import LogId
 from goqueue.model.record import Record
 from goqueue.model.record_id import LONGEST_ID, id_of
 from goqueue.model.runs import Runs, offsets_of, runs_of
-from goqueue.model.trace import SAMPLED, TRACEPARENT, TraceContext, parse_traceparent
+from goqueue.model.trace import TRACEPARENT, TraceContext, parse_traceparent
 
 __all__ = ["choose", "choose_known", "context_in", "details_of", "place_of"]
 
@@ -27,39 +28,53 @@ NO_DETAILS: tuple[bytes | None, str] = (None, "")
 
 def choose(tracing: Tracing, chosen: Sampler, log: LogId, offsets: Sequence[int], records: Buffer) -> list[Place]:
     """`records` are those with these offsets, which ascend, as they lie in the log."""
-    carried, found = codec.contexts(records, chosen.below)
+    carried, number, contexts = codec.contexts(records, chosen.below)
     if not carried:
         return _detailed(_plain(chosen, log.partition, offsets), records)
-    plain = _by_offset(chosen, log.partition, offsets)
     tracing.carried.see(log)
-    contexts = {offsets[number]: _context(value) for number, value in found}
-    tracing.carried.put_all(log, contexts)
-    carriers: Collection[int] = contexts
-    if carried > len(contexts):
-        # Some are in traces that do not count.
-        is_each = carried == len(offsets)
-        carriers = offsets if is_each else {offsets[number] for number, _ in codec.contexts(records).found}
-        for offset in offsets_of(plain):
-            if offset not in contexts and (is_each or offset in carriers):
-                tracing.carried.put_aside(log, offset)
-    places = [Place(offset, 1, context) for offset, context in contexts.items()]
-    if len(carriers) < len(offsets):
+    places = _carriers(tracing, log, offsets[number:], contexts)
+    is_each, counted = carried == len(offsets), count_of(contexts)
+    if is_each and carried == counted:
+        return _detailed(places, records)
+    here = {offset for place in places for offset in place.offsets}
+    carriers = here if carried == counted else set(offsets) if is_each else _all_carriers(offsets, records)
+    plain = _by_offset(chosen, log.partition, offsets)
+    for offset in offsets_of(plain):
+        if offset in carriers and offset not in here:
+            # It is in a trace that does not count.
+            tracing.carried.put_aside(log, offset)
+    if not is_each:
         places += [Place(first, count) for first, count in leave_out(plain, carriers)]
     return _detailed(places, records)
 
 
 def choose_known(tracing: Tracing, chosen: Sampler, log: LogId, offsets: Sequence[int]) -> list[Place]:
     """As `choose`, of records that are not at hand and were met before."""
-    carried = tracing.carried
-    if not carried.has(log):
+    if not tracing.carried.has(log):
         return _plain(chosen, log.partition, offsets)
-    plain = _by_offset(chosen, log.partition, offsets)
-    carriers = {offset for offset in offsets if carried.knows(log, offset)}
-    contexts = ((offset, carried.get(log, offset)) for offset in sorted(carriers))
-    return [
-        *(Place(first, count) for first, count in leave_out(plain, carriers)),
-        *(Place(offset, 1, context) for offset, context in contexts if context is not None),
-    ]
+    known = dict(tracing.carried.known(log, offsets))
+    plain = leave_out(_by_offset(chosen, log.partition, offsets), known)
+    carriers = [(offset, context) for offset, context in known.items() if context is not None]
+    places = [Place(first, count) for first, count in plain]
+    return [*places, together(carriers)] if carriers else places
+
+
+def _carriers(tracing: Tracing, log: LogId, offsets: Sequence[int], contexts: bytes) -> list[Place]:
+    """Records whose traces count; `offsets` begin with the first of them."""
+    if not contexts:
+        return []
+    if not _are_neighbours(offsets):
+        contexts = spread(contexts, offsets)
+    tracing.carried.put(log, offsets[0], contexts)
+    if count_of(contexts) < FEW_AT_LEAST:
+        return [Place(offsets[0] + distance, 1, context) for distance, context in contexts_in(contexts)]
+    return [Place(offsets[0], count_of(contexts), contexts=contexts)]
+
+
+def _all_carriers(offsets: Sequence[int], records: Buffer) -> set[int]:
+    """Also those in traces that do not count."""
+    _, number, contexts = codec.contexts(records)
+    return {offsets[number + distance] for distance, _ in contexts_in(contexts)}
 
 
 def _plain(chosen: Sampler, partition: int, offsets: Sequence[int]) -> list[Place]:
@@ -81,13 +96,6 @@ def _by_offset(chosen: Sampler, partition: int, offsets: Sequence[int]) -> Runs:
 
 def _are_neighbours(offsets: Sequence[int]) -> bool:
     return offsets[-1] - offsets[0] + 1 == len(offsets)
-
-
-def _context(value: bytes) -> TraceContext:
-    """Of a value that the codec has checked."""
-    text = value.decode(errors="replace")
-    flags = text[53:55]
-    return TraceContext(text[3:35], text[36:52], SAMPLED if flags == "01" else int(flags, 16))
 
 
 def _detailed(places: list[Place], records: Buffer) -> list[Place]:

@@ -199,8 +199,8 @@ def _note(
 
 def _are_known(broker: Broker, log: LogId, offsets: Sequence[int]) -> bool:
     """Whether it is certain in which trace each of them is. Of records that are not traced nobody has looked."""
-    carried = broker.tracing.carried
-    return all(carried.get(log, offset) is not None for offset in offsets)
+    known = dict(broker.tracing.carried.known(log, offsets))
+    return all(known.get(offset) is not None for offset in offsets)
 
 
 async def _read(broker: Broker, chosen: "Sampler", log: LogId, offsets: Sequence[int]) -> list[Place]:

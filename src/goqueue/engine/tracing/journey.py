@@ -17,7 +17,7 @@ from goqueue.engine.queue.gather import gather
 from goqueue.engine.tracing.choosing import context_in
 from goqueue.engine.tracing.finding import find_by_id, find_by_key
 from goqueue.engine.tracing.standing import GroupStand, stands_of
-from goqueue.errors import GoQueueError, UnknownRecord
+from goqueue.errors import GoQueueError, InvalidRequest, UnknownRecord
 from goqueue.model.expiry import expiry_of
 from goqueue.model.log import LogId
 from goqueue.model.record import Record
@@ -25,7 +25,7 @@ from goqueue.model.span import Span
 from goqueue.model.topic import Topic, TopicName
 from goqueue.model.trace import Birth, born_at
 
-__all__ = ["Journey", "journey_of", "journey_of_id", "journey_of_key"]
+__all__ = ["Journey", "find_journey", "journey_of", "journey_of_id", "journey_of_key"]
 
 MOST_SPANS = 1000
 
@@ -54,6 +54,28 @@ class Journey(msgspec.Struct, frozen=True, kw_only=True):
     spans: list[Span]
     is_traced: bool
     """Whether records like this one have spans at all, besides those of failures."""
+
+
+async def find_journey(
+    broker: Broker,
+    name: TopicName,
+    *,
+    number: int | None = None,
+    offset: int | None = None,
+    id_text: str | None = None,
+    key: bytes | None = None,
+) -> Journey:
+    """Of a record by its partition and offset, by its id, or of the newest one with a key: one of the three."""
+    if [offset is not None, id_text is not None, key is not None].count(True) != 1:
+        raise InvalidRequest("which record is not said", hint="give partition and offset, or id, or key")
+    if offset is not None:
+        if number is None:
+            raise InvalidRequest("an offset without a partition", hint="give both")
+        return await journey_of(broker, name, number, offset)
+    if id_text is not None:
+        return await journey_of_id(broker, name, id_text)
+    assert key is not None
+    return await journey_of_key(broker, name, key, number)
 
 
 async def journey_of(broker: Broker, name: TopicName, number: int, offset: int) -> Journey:

@@ -46,6 +46,7 @@ def runs_for(
             "",
             transaction,
             step,
+            contexts,
         )
-        for offset, length, context, key, text, delivery, step in places
+        for offset, length, context, key, text, delivery, step, contexts in places
     ]

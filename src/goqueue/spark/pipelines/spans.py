@@ -18,7 +18,7 @@ OPERATIONS = (
 LINE = """
     operation string, start_ns bigint, end_ns bigint, topic string, created_ns bigint, partition int, offset bigint,
     count bigint, step bigint, group string, delivery bigint, error string, key string, key_base64 string,
-    transaction bigint, context string
+    transaction bigint, context string, contexts binary
 """
 """What is read of a line; its ids are made anew, as only lines of one record have them."""
 
@@ -54,8 +54,8 @@ def as_spans(lines: "DataFrame") -> "DataFrame":
             "key": F.coalesce("key", "key_base64"),
         }
     )
-    last = F.col("offset") + F.when(F.col("is_span"), (F.col("count") - 1) * F.col("step")).otherwise(F.lit(0))
-    single = checked.withColumn("offset", F.explode_outer(F.sequence("offset", last, "step")))
+    single = checked.withColumn("place", F.explode_outer(F.expr(_PLACES)))
+    single = single.withColumns({"offset": F.col("place.offset"), "context": F.col("place.context")})
     return _with_ids(single).select(
         *("trace_id", "span_id", "parent_id", "operation", "topic", "partition", "offset", "group", "key"),
         *("start_ns", "error"),
@@ -72,7 +72,26 @@ _IS_RUN = f"""
     and offset is not null
     and coalesce(count, 1) between 1 and {MOST_RECORDS}
     and (topic is not null or transaction is not null)
+    and (contexts is null or length(contexts) = 33 * coalesce(count, 1))
 """
+
+_PLACES = """
+    case when is_span and contexts is not null then transform(
+        sequence(0, count - 1),
+        number -> named_struct(
+            'offset', offset + cast(conv(hex(substring(contexts, 33 * number + 1, 8)), 16, 10) as bigint),
+            'context', lower(concat(
+                '00-', hex(substring(contexts, 33 * number + 9, 16)),
+                '-', hex(substring(contexts, 33 * number + 25, 8)),
+                '-', hex(substring(contexts, 33 * number + 33, 1))
+            ))
+        )
+    ) else transform(
+        sequence(offset, offset + if(is_span, (count - 1) * step, 0), step),
+        place -> named_struct('offset', place, 'context', context)
+    ) end
+"""
+"""Where each record of a run is, and what it carries; `goqueue.model.contexts` says how many contexts are packed."""
 
 
 def _with_ids(runs: "DataFrame") -> "DataFrame":
