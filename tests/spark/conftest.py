@@ -1,6 +1,8 @@
 """One session of Spark and one broker for all tests here; each test has topics of its own."""
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -8,6 +10,10 @@ from pyspark.sql import SparkSession
 from goqueue.client.sync import Admin, Producer
 from goqueue.spark import open_session
 from tests.behaviour.serving import Server, running_server
+
+
+# Every Spark that a test starts reads it, also in processes of its own.
+os.environ["SPARK_CONF_DIR"] = str(Path(__file__).parent / "conf")
 
 
 def pytest_collection_modifyitems(items):
