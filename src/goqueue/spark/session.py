@@ -51,9 +51,13 @@ def open_session(name: str, *, master: str = "local[*]", settings: Mapping[str, 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name)
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    is_local = master.startswith("local") and not submitted
+    if is_local:
+        # Or Spark warns of every name of this machine that leads to no network.
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     chosen = {
         **SETTINGS,
-        **(LOCAL_SETTINGS if master.startswith("local") and not submitted else {}),
+        **(LOCAL_SETTINGS if is_local else {}),
         **({} if submitted else {"spark.master": master}),
         **(settings or {}),
     }
