@@ -1,6 +1,6 @@
 # GoQueue. `make` alone lists what there is.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-run run test check static bench bench-quick bench-spark fuzz kill-transactions kill-spark bank screenshots dashboards metrics-reference fmt docs clean
+.PHONY: help setup setup-run run demo demo-picture test check static bench bench-quick bench-spark bench-peers fuzz kill-transactions kill-spark bank screenshots dashboards references grpc-stubs fmt docs clean
 SHELL := /bin/bash
 BIN := .venv/bin
 ROUNDS ?= 500
@@ -23,6 +23,9 @@ setup-run:
 run: setup-run ## install only what the broker needs, then serve from ./data
 	@exec $(BIN)/goqueue server --data data
 
+demo: setup ## a day at a shop: orders, crashes, dead letters, Spark, a report; then the console (DEMO_WAIT=0: ends by itself)
+	@exec $(BIN)/python -m examples.shop
+
 test: static ## everything: static checks, then every test
 	$(BIN)/pytest $(SIDE_BY_SIDE)
 
@@ -32,7 +35,7 @@ check: static ## static checks and the fast tests
 static: setup
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
-	$(BIN)/mypy --strict src
+	$(BIN)/mypy --strict src examples
 	$(BIN)/lint-imports
 
 bench: setup ## run the benchmarks; prints a table, saves JSON in bench/results
@@ -43,6 +46,9 @@ bench-quick: setup ## the same in less time, with smaller inputs
 
 bench-spark: setup ## the same for Spark: reading, writing and streaming, beside Parquet
 	$(BIN)/python -m bench spark
+
+bench-peers: setup ## GoQueue beside Redis, NATS and RabbitMQ on this machine (QUICK=--quick: less than 4 minutes)
+	$(BIN)/python -m bench.peers $(QUICK)
 
 fuzz: setup ## ten million hostile inputs against the codec
 	$(BIN)/python tests/fuzz/fuzz_codec.py --inputs 10000000 --seed 1
@@ -60,11 +66,17 @@ bank: setup ## transfers as transactions for SECONDS, while tellers crash and th
 screenshots: setup ## one image of each page of the console, in docs/images
 	$(BIN)/python -m tests.console.screenshots
 
+demo-picture: setup ## docs/images/demo-report.png, from the report of the last demo
+	$(BIN)/python -m scripts.demo_picture demo-data/report/shop.html
+
 dashboards: setup ## the dashboards for Grafana, from deploy/grafana/build.py
 	$(BIN)/python -m deploy.grafana.build
 
-metrics-reference: setup ## docs/reference/metrics.md, from the metrics that there are
-	$(BIN)/python -m scripts.metrics_reference
+references: setup ## the pages of the documentation that are made from code
+	$(BIN)/python -m scripts.references
+
+grpc-stubs: setup ## src/goqueue/wire/grpc/v1, from the protos beside it
+	$(BIN)/python -m scripts.grpc_stubs
 
 fmt: setup ## format, and fix what the linter can fix
 	$(BIN)/ruff format

@@ -20,6 +20,7 @@ class BenchServer(NamedTuple):
     native: str
     http: str
     pid: int
+    grpc: str = ""
 
     def resident_mb(self) -> float:
         pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
@@ -33,12 +34,13 @@ class BenchServer(NamedTuple):
 @contextmanager
 def running_server(folder: str, *flags: str) -> Iterator[BenchServer]:
     command = [sys.executable, "-m", "goqueue", "server", "--data", folder]
-    command += ["--http", "127.0.0.1:0", "--native", "127.0.0.1:0", "--log-format", "json", *flags]
+    command += ["--http", "127.0.0.1:0", "--native", "127.0.0.1:0", "--grpc", "127.0.0.1:0"]
+    command += ["--log-format", "json", *flags]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         try:
             said = json.loads(process.stderr.readline())
-            yield BenchServer(said["native"], said["http"].removeprefix("http://"), process.pid)
+            yield BenchServer(said["native"], said["http"].removeprefix("http://"), process.pid, said.get("grpc", ""))
         finally:
             process.terminate()
             process.communicate()

@@ -1,16 +1,15 @@
 """Writes docs/reference/metrics.md from the metrics that the broker has."""
 
-from pathlib import Path
-
 from goqueue.adapters.telemetry.families import Family
 from goqueue.adapters.telemetry.metrics import FAMILIES
+from scripts.references import DOCS, code, table
 
-__all__ = ["PAGE", "main", "page"]
+__all__ = ["PAGE", "page"]
 
-PAGE = Path(__file__).parents[1] / "docs" / "reference" / "metrics.md"
+PAGE = DOCS / "reference" / "metrics.md"
 HEAD = """# Metrics
 
-What `/metrics` answers, in the text format of Prometheus. This page is made from the code (`make metrics-reference`).
+What `/metrics` answers, in the text format of Prometheus. This page is made from the code (`make references`).
 How to scrape, what to look at and what to do about it stands under [monitoring](../operations/monitoring.md).
 
 - Counters begin at 0 with the process. Exceptions: transactions that ended, which count since there is data, and
@@ -34,20 +33,10 @@ PARTS = (
 def page() -> str:
     lines = [HEAD]
     for prefix, title, text in PARTS:
-        lines += [f"## {title}", "", text, "", "| Metric | Type | Labels | Meaning |", "|---|---|---|---|"]
-        lines += sorted(_line(family) for family in FAMILIES if family.name.startswith(prefix))
-        lines.append("")
+        rows = sorted(_row(family) for family in FAMILIES if family.name.startswith(prefix))
+        lines += [f"## {title}", "", text, "", *table(("Metric", "Type", "Labels", "Meaning"), rows)]
     return "\n".join(lines)
 
 
-def _line(family: Family) -> str:
-    labels = ", ".join(f"`{label}`" for label in family.labels)
-    return f"| `{family.exported}` | {family.kind} | {labels} | {family.text} |"
-
-
-def main() -> None:
-    PAGE.write_text(page(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+def _row(family: Family) -> tuple[str, str, str, str]:
+    return code(family.exported), family.kind, ", ".join(map(code, family.labels)), family.text

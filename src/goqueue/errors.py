@@ -77,6 +77,8 @@ class GoQueueError(Exception):
 
     code: ClassVar[str] = "internal"
     default_hint: ClassVar[str | None] = None
+    is_passing: ClassVar[bool] = False
+    """Whether the same request may succeed later though nobody changed anything."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
@@ -174,6 +176,7 @@ class DiskFull(GoQueueError):
     """Writes are refused until there is room on the disk again."""
 
     code = "disk_full"
+    is_passing = True
     default_hint = "free disk space or shorten retention; writes are accepted again by themselves"
 
 
@@ -181,6 +184,7 @@ class StorageBusy(GoQueueError):
     """The write buffer is full: the disk does not keep up."""
 
     code = "storage_busy"
+    is_passing = True
     default_hint = "slow down and retry"
 
 
@@ -230,6 +234,7 @@ class BrokerUnreachable(GoQueueError):
     """No connection to the broker, or it was lost."""
 
     code = "broker_unreachable"
+    is_passing = True
     default_hint = "start one with `goqueue server`, or check the address"
 
 
@@ -237,6 +242,7 @@ class BufferFull(GoQueueError):
     """The producer's buffer is full: records are sent faster than the broker takes them."""
 
     code = "buffer_full"
+    is_passing = True
     default_hint = "wait and send again, or let the producer block when its buffer is full"
 
 
@@ -244,6 +250,7 @@ class RequestTimeout(GoQueueError):
     """No answer in time. The request may or may not have been carried out."""
 
     code = "request_timeout"
+    is_passing = True
 
 
 class ClientClosed(GoQueueError):

@@ -6,12 +6,19 @@ import pytest
 
 from tests.behaviour.path import Ability, Refused
 from tests.behaviour.path_clients import AsyncioPath, SyncPath
+from tests.behaviour.path_grpc import GrpcPath
 from tests.behaviour.path_http import HttpPath
 from tests.behaviour.path_native import NativePath
 
 __all__ = ["PATHS", "between_paths", "over", "refused"]
 
-PATHS: dict[str, Any] = {"native": NativePath, "asyncio": AsyncioPath, "sync": SyncPath, "http": HttpPath}
+PATHS: dict[str, Any] = {
+    "native": NativePath,
+    "asyncio": AsyncioPath,
+    "sync": SyncPath,
+    "http": HttpPath,
+    "grpc": GrpcPath,
+}
 
 
 def able(*abilities: Ability) -> list[str]:

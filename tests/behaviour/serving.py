@@ -27,6 +27,7 @@ class Server:
         self._flags = flags
         self.http = f"127.0.0.1:{free_port()}"
         self.native = f"127.0.0.1:{free_port()}"
+        self.grpc = f"127.0.0.1:{free_port()}"
         self._config = folder / "goqueue.toml"
         self._config.write_text(settings)
         self._log = folder / "server.log"
@@ -51,6 +52,7 @@ class Server:
         command = [
             *(sys.executable, "-W", "error", "-m", "goqueue", "server", "--log-format", "json"),
             *("--data", self.folder / "data", "--config", self._config, "--http", self.http, "--native", self.native),
+            *("--grpc", self.grpc),
             *self._flags,
         ]
         with self._log.open("wb") as log:

@@ -14,6 +14,7 @@ def test_every_path_can_do_what_it_is_for():
         "sync": {Ability.MEMBERS, Ability.READ_ERRORS},
         # Nothing is taken ahead there that would have to go back.
         "http": {Ability.RELEASE},
+        "grpc": set(),
     }
 
 

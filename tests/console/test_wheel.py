@@ -1,4 +1,4 @@
-"""Whoever installs the package has the whole console: templates, scripts, styles, fonts and their licences."""
+"""Whoever installs the package has the whole console, with its licences, and the protos and stubs of gRPC."""
 
 import shutil
 import subprocess
@@ -12,8 +12,9 @@ ROOT = Path(__file__).resolve().parents[2]
 CONSOLE = ROOT / "src" / "goqueue" / "gateways" / "console"
 
 
-@pytest.mark.slow
-def test_a_built_wheel_has_every_file_of_the_console(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    tmp_path = tmp_path_factory.mktemp("wheel")
     copy = tmp_path / "copy"
     copy.mkdir()
     for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "LICENSE", "README.md"):
@@ -27,6 +28,11 @@ def test_a_built_wheel_has_every_file_of_the_console(tmp_path: Path) -> None:
     built = subprocess.run(command, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stdout + built.stderr
     (wheel,) = tmp_path.glob("*.whl")
+    return wheel
+
+
+@pytest.mark.slow
+def test_a_built_wheel_has_every_file_of_the_console(wheel: Path) -> None:
     inside = set(zipfile.ZipFile(wheel).namelist())
     needed = {
         f"goqueue/gateways/console/{file.relative_to(CONSOLE)}"
@@ -36,3 +42,20 @@ def test_a_built_wheel_has_every_file_of_the_console(tmp_path: Path) -> None:
     }
     assert len(needed) > 30
     assert needed <= inside, needed - inside
+
+
+@pytest.mark.slow
+def test_a_built_wheel_has_the_protos_and_stubs_that_can_be_imported(wheel: Path, tmp_path: Path) -> None:
+    own = ROOT / "src" / "goqueue" / "wire" / "grpc"
+    inside = set(zipfile.ZipFile(wheel).namelist())
+    kept = [*own.rglob("*.proto"), *(own / "v1").glob("*_pb2*.py*")]
+    needed = {f"goqueue/wire/grpc/{file.relative_to(own)}" for file in kept}
+    assert len(needed) > 20
+    assert needed <= inside, needed - inside
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    names = sorted(file.stem for file in (own / "v1").glob("*_pb2*.py"))
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+    code += "".join(f"import goqueue.wire.grpc.v1.{name}\n" for name in names)
+    code += f"assert goqueue.__file__.startswith({str(tmp_path)!r}), goqueue.__file__\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr

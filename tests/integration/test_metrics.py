@@ -14,7 +14,6 @@ import pytest
 
 from goqueue.adapters.telemetry.metrics import FAMILIES
 from goqueue.client.sync import Admin, Consumer, LetterSelect, Producer, Worker
-from scripts.metrics_reference import PAGE, page
 from tests.behaviour.exposed import Exposed, exposed
 from tests.behaviour.serving import Server, eventually, free_port, running_server
 from tests.integration.conftest import client_of
@@ -72,10 +71,6 @@ def test_every_metric_says_whose_it_is_and_what_it_means(busy):
     assert all(OWN.fullmatch(family.name) for family in FAMILIES)
     assert all(family.text and not family.text.endswith(".") for family in FAMILIES)
     assert len({family.name for family in FAMILIES}) == len(FAMILIES)
-
-
-def test_the_reference_is_what_the_code_says():
-    assert PAGE.read_text() == page(), "run `make metrics-reference`"
 
 
 @needs_prometheus

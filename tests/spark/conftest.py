@@ -11,7 +11,6 @@ from goqueue.client.sync import Admin, Producer
 from goqueue.spark import open_session
 from tests.behaviour.serving import Server, running_server
 
-
 # Every Spark that a test starts reads it, also in processes of its own.
 os.environ["SPARK_CONF_DIR"] = str(Path(__file__).parent / "conf")
 

@@ -185,8 +185,16 @@ def test_errors_are_coloured_on_a_terminal_only(
     print_failure(GoQueueError("plain"))
     assert capsys.readouterr().err == "error: plain\n"
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
     print_failure(GoQueueError("red"))
     assert capsys.readouterr().err == "\x1b[31m\x1b[1merror:\x1b[0m red\n"
+
+
+def test_who_wants_no_colours_gets_none(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    print_failure(GoQueueError("plain"))
+    assert capsys.readouterr().err == "error: plain\n"
 
 
 def test_a_closed_pipe_is_not_complained_about() -> None:

@@ -108,7 +108,7 @@ class NurseryServer(Server):
     def launch(self) -> None:
         assert not self.is_running
         arguments = ["server", "--log-format", "json", "--data", str(self.folder / "data")]
-        arguments += ["--config", str(self._config), "--http", self.http, "--native", self.native]
+        arguments += ["--config", str(self._config), "--http", self.http, "--native", self.native, "--grpc", ""]
         self._log.write_bytes(b"")
         self._process = self._nursery.launch(arguments, self._log, self.death)  # type: ignore[assignment]
 

@@ -5,9 +5,10 @@ import contextlib
 import functools
 import socket
 import traceback
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -34,9 +35,13 @@ from goqueue.gateways.http.server import bind, serve_http
 from goqueue.gateways.native.handlers import Handlers
 from goqueue.gateways.native.listener import NativeListener, serve_native
 
+if TYPE_CHECKING:
+    from goqueue.gateways.grpc.listener import BoundGrpc
+
 __all__ = ["STOP_WITHIN_S", "Running", "running_broker"]
 
 STOP_WITHIN_S = 30.0
+ReportBug = Callable[[BaseException], None]
 NO_ORIGINS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -46,6 +51,8 @@ class Running(msgspec.Struct, frozen=True):
     broker: Broker
     http: str
     native: str
+    grpc: str
+    """Empty when there is no listener for gRPC."""
     schemas: str
     """Empty when the schema registry has no listener of its own."""
 
@@ -58,6 +65,7 @@ async def running_broker(settings: Settings, origins: Mapping[str, str] = NO_ORI
     async with AsyncExitStack() as stack:
         http = stack.enter_context(_bound("listen.http", settings.listen.http))
         native = stack.enter_context(_bound("listen.native", settings.listen.native))
+        grpc_server = await stack.enter_async_context(_bound_grpc(settings))
         at_schemas = settings.listen.schemas
         schemas = stack.enter_context(_bound("listen.schemas", at_schemas)) if at_schemas else None
         outlets = span_outlets(settings, logger, metrics)
@@ -76,6 +84,7 @@ async def running_broker(settings: Settings, origins: Mapping[str, str] = NO_ORI
         report_bug = functools.partial(_report_bug, logger)
         listener = NativeListener(Handlers(broker, report_bug), settings.native, broker.traffic.native)
         await stack.enter_async_context(serve_native(listener, native, stop_within_s=STOP_WITHIN_S))
+        grpc = await stack.enter_async_context(_serving_grpc(grpc_server, broker, maintenance, settings, report_bug))
         console = Console(broker, _setting_rows(settings, origins), report_bug)
         await stack.enter_async_context(_task(console.run()))
         app = http_app(broker, maintenance, metrics.exposition, report_bug, settings.http, console)
@@ -84,7 +93,37 @@ async def running_broker(settings: Settings, origins: Mapping[str, str] = NO_ORI
             registry = schemas_app(broker, report_bug, settings.http)
             await stack.enter_async_context(serve_http(registry, schemas, settings.http, stop_within_s=STOP_WITHIN_S))
         metrics.show(Scrape(broker, settings.metrics, lag, clock.now_ns() - began))
-        yield Running(broker, _address(http), _address(native), "" if schemas is None else _address(schemas))
+        yield Running(broker, _address(http), _address(native), grpc, "" if schemas is None else _address(schemas))
+
+
+@asynccontextmanager
+async def _bound_grpc(settings: Settings) -> "AsyncIterator[BoundGrpc | None]":
+    if not settings.listen.grpc:
+        yield None
+        return
+    # gRPC binds its port by itself, without saying what was wrong.
+    with _bound("listen.grpc", settings.listen.grpc):
+        pass
+    # What nobody uses need not be loaded: it takes a tenth of a second.
+    from goqueue.gateways.grpc.listener import bound_grpc
+
+    async with bound_grpc(*host_and_port("listen.grpc", settings.listen.grpc), settings.grpc) as bound:
+        yield bound
+
+
+@asynccontextmanager
+async def _serving_grpc(
+    bound: "BoundGrpc | None", broker: Broker, maintenance: Maintenance, settings: Settings, report_bug: ReportBug
+) -> AsyncIterator[str]:
+    """On which address, if on any."""
+    if bound is None:
+        yield ""
+        return
+    from goqueue.gateways.grpc.listener import serve_grpc
+
+    async with serve_grpc(bound, broker, maintenance, settings.grpc, report_bug, stop_within_s=STOP_WITHIN_S):
+        host, _ = host_and_port("listen.grpc", settings.listen.grpc)
+        yield _address_text(host, bound.port)
 
 
 def _setting_rows(settings: Settings, origins: Mapping[str, str]) -> tuple[SettingRow, ...]:
@@ -107,7 +146,10 @@ def _bound(key: str, text: str) -> Iterator[socket.socket]:
 
 
 def _address(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
+    return _address_text(*listener.getsockname()[:2])
+
+
+def _address_text(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 

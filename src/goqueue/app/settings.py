@@ -20,13 +20,16 @@ from goqueue.adapters.telemetry.span_files import SpanFileSettings
 from goqueue.engine.maintenance import MaintenanceSettings
 from goqueue.engine.tracing.policy import TracingSettings
 from goqueue.errors import InvalidSettings
+from goqueue.gateways.grpc.limits import GrpcSettings
 from goqueue.gateways.http.limits import HttpLimits
 from goqueue.gateways.native.connection import ConnectionLimits
 
 __all__ = ["ENVIRONMENT_PREFIX", "Origins", "Settings", "load_settings", "shown_tree"]
 
 ENVIRONMENT_PREFIX = "GOQUEUE_"
-NOT_SETTINGS = frozenset({"GOQUEUE_HTTP", "GOQUEUE_REGISTRY", "GOQUEUE_SERVER"})
+NOT_SETTINGS = frozenset(
+    f"GOQUEUE_{name}" for name in ("CONFIG", "CONTEXT", "HTTP", "REGISTRY", "SERVER", "SPARK_MASTER")
+)
 """Variables with the prefix that are for commands which talk to a broker."""
 KUBERNETES_LINKS = re.compile(
     r"GOQUEUE_(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)"
@@ -44,17 +47,25 @@ Origins = dict[str, str]
 
 
 class ListenSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Addresses to listen on, as HOST:PORT; port 0 takes a free one."""
+    """Addresses to listen on, as HOST:PORT; port 0 takes a free one, IPv6 hosts stand in brackets."""
 
     http: str = "127.0.0.1:8080"
+    """The HTTP API, the console, metrics and health checks."""
     native: str = "127.0.0.1:7171"
+    """Clients that speak the native protocol: the Python library, the command line, Spark."""
+    grpc: str = "127.0.0.1:7172"
+    """Clients that speak gRPC; empty for none."""
     schemas: str = ""
-    """The schema registry at a root of its own; empty for none, as it stands under /schemas of `http` in any case."""
+    """The schema registry alone, at a root of its own; it stands under /schemas of `http` in any case."""
 
 
 class LogSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the broker says on standard error."""
+
     level: LogLevel = "info"
+    """The least that is said."""
     format: LogFormat = "auto"
+    """With `auto` for people on a terminal, and lines of JSON elsewhere."""
 
 
 class TracingSection(TracingSettings, frozen=True, forbid_unknown_fields=True):
@@ -62,20 +73,23 @@ class TracingSection(TracingSettings, frozen=True, forbid_unknown_fields=True):
 
     files: SpanFileSettings = SpanFileSettings()
     export: ExportName = "none"
+    """Where spans are sent as they happen; the OTLP ones need `goqueue[otlp]`."""
     endpoint: str = ""
-    """URL of a collector; empty for the usual port of this machine."""
+    """URL of a collector; none stands for the usual port of this machine."""
     headers: str = ""
-    """For the collector: name=value,name=value."""
+    """For the collector: name=value,name=value, values escaped as in a URL. Never shown."""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole tree."""
 
     data: str = "data"
+    """Folder for everything that the broker keeps."""
     listen: ListenSettings = ListenSettings()
     log: LogSettings = LogSettings()
     http: HttpLimits = HttpLimits()
     native: ConnectionLimits = ConnectionLimits()
+    grpc: GrpcSettings = GrpcSettings()
     storage: StoreSettings = StoreSettings()
     maintenance: MaintenanceSettings = MaintenanceSettings()
     metrics: MetricsSettings = MetricsSettings()
@@ -108,6 +122,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         parse_headers(self.tracing.headers)
         host_and_port("listen.http", self.listen.http)
         host_and_port("listen.native", self.listen.native)
+        if self.listen.grpc:
+            host_and_port("listen.grpc", self.listen.grpc)
         if self.listen.schemas:
             host_and_port("listen.schemas", self.listen.schemas)
 

@@ -1,10 +1,18 @@
-"""`goqueue config`: the settings of a broker, and where each comes from."""
+"""`goqueue config`: the settings of a broker and where each comes from, and names for brokers."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from goqueue.cli.config_contexts import (
+    current_context,
+    delete_context,
+    get_contexts,
+    rename_context,
+    set_context,
+    use_context,
+)
 from goqueue.cli.output import Output, OutputOption, print_answer, print_table
 
 __all__ = ["app"]
@@ -17,9 +25,9 @@ app = typer.Typer(
 
 @app.callback()
 def config() -> None:
-    """Show the settings of a broker, and where each comes from.
+    """Show the settings of a broker, and give brokers names, so that commands find them.
 
-    Example: goqueue config show
+    Example: goqueue config set-context staging --server broker.example:7171
     """
 
 
@@ -30,6 +38,9 @@ def show(
         str | None, typer.Option(metavar="HOST:PORT", help="As for `goqueue server`.", show_default=False)
     ] = None,
     native: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="As for `goqueue server`.", show_default=False)
+    ] = None,
+    grpc: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="As for `goqueue server`.", show_default=False)
     ] = None,
     schemas: Annotated[
@@ -52,6 +63,7 @@ def show(
         "data": data,
         "listen.http": http,
         "listen.native": native,
+        "listen.grpc": grpc,
         "listen.schemas": schemas,
         "log.level": log_level,
         "log.format": log_format,
@@ -66,6 +78,14 @@ def show(
         output,
         lambda: print_table("Settings", ("setting", "value", "from"), rows),
     )
+
+
+app.command(short_help="Give a broker a name, or change its addresses.")(set_context)
+app.command(short_help="Choose the broker that commands talk to.")(use_context)
+app.command(short_help="List the contexts.")(get_contexts)
+app.command(short_help="Print the name of the context that is used.")(current_context)
+app.command(short_help="Give a context another name.")(rename_context)
+app.command(short_help="Forget a context.")(delete_context)
 
 
 def _text(value: object) -> str:

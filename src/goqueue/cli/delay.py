@@ -109,12 +109,14 @@ def reschedule(
         str | None, typer.Option(metavar="TIME", help="Then, such as 2026-12-31T23:59:59Z.", show_default=False)
     ] = None,
     server: ServerOption = DEFAULT_SERVER,
+    output: OutputOption = Output.TABLE,
 ) -> None:
     """Deliver a delayed record at another time. Zero, or a time that has passed, means at once.
 
     Example: goqueue delay reschedule orders 0 17 --delay 5m
     """
     from goqueue.cli.delay_times import parse_delay
+    from goqueue.cli.delay_views import delayed_facts
     from goqueue.cli.failures import Refused
     from goqueue.cli.times import instant_text
 
@@ -127,7 +129,8 @@ def reschedule(
 
     found = ask(server, change)
     due = "at once" if not found.deliver_at_ns else f"at {instant_text(found.deliver_at_ns)}"
-    print(f"record {offset} of {topic}/{partition} is delivered {due}")
+    facts = delayed_facts(found, None)
+    print_answer(facts, output, lambda: print(f"record {offset} of {topic}/{partition} is delivered {due}"))
 
 
 @app.command(short_help="Count delayed records by topic.")

@@ -5,11 +5,32 @@ import sys
 
 import typer
 
+from goqueue.cli.environment import wants_colour
 from goqueue.errors import BrokerUnreachable, DataFolderInUse, GoQueueError, InvalidRequest, InvalidSettings
 
-__all__ = ["EXIT_CODES", "INTERRUPTED", "PROBLEM", "Refused", "exit_code_of", "let_go_of_output", "print_failure"]
+__all__ = [
+    "CODES",
+    "EXIT_CODES",
+    "INTERRUPTED",
+    "PROBLEM",
+    "Refused",
+    "exit_code_of",
+    "let_go_of_output",
+    "print_failure",
+]
 
 PROBLEM, USAGE, IN_USE, UNREACHABLE, INTERRUPTED = 1, 2, 3, 4, 130
+
+CODES = {
+    0: "fine; also when the reader of a pipe has had enough",
+    PROBLEM: "the operation failed, or a problem was found: a record that could not be written, a schema that is not "
+    "compatible, a broker that is not ready",
+    USAGE: "wrong usage, or settings that are not allowed",
+    IN_USE: "the data folder is in use",
+    UNREACHABLE: "no broker answers, or no schema registry",
+    INTERRUPTED: "interrupted, or a question answered with no",
+}
+"""What scripts can rely on."""
 
 EXIT_CODES: dict[type[Exception], int] = {
     BrokerUnreachable: UNREACHABLE,
@@ -37,7 +58,7 @@ def print_failure(error: Exception) -> None:
     if isinstance(error, typer.Abort):
         return
     message, hint = _words(error)
-    coloured = sys.stderr.isatty()
+    coloured = sys.stderr.isatty() and wants_colour()
     for label, colour, text in (("error", "red", message), ("hint", "cyan", hint)):
         if text:
             shown = typer.style(f"{label}:", fg=colour, bold=True) if coloured else f"{label}:"

@@ -9,10 +9,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from goqueue.cli.connection import ContextOption, add_connection_options
 from goqueue.cli.failures import Refused, exit_code_of, let_go_of_output, print_failure
 from goqueue.errors import GoQueueError
 
-__all__ = ["NOUNS", "run"]
+__all__ = ["NOUNS", "load", "run"]
 
 
 class Noun(NamedTuple):
@@ -26,18 +27,24 @@ class Noun(NamedTuple):
 NOUNS = {
     "server": Noun("goqueue.cli.server", "server", "Run a broker until it is told to stop."),
     "topic": Noun("goqueue.cli.topic", "app", "List, create, describe, alter and delete topics."),
+    "queue": Noun("goqueue.cli.queue", "app", "Take records from a queue and settle them; lanes and figures."),
     "produce": Noun("goqueue.cli.produce", "produce", "Write records to a topic."),
     "consume": Noun("goqueue.cli.consume", "consume", "Print the records of topics."),
     "group": Noun("goqueue.cli.group", "app", "List, describe, rewind, pause and delete consumer groups."),
     "schedule": Noun("goqueue.cli.schedule", "app", "Publish records again and again: list, create, change, delete."),
     "delay": Noun("goqueue.cli.delay", "app", "List, show, cancel and reschedule delayed records."),
-    "txn": Noun("goqueue.cli.txn", "app", "List, describe and abort transactions."),
+    "txn": Noun("goqueue.cli.txn", "app", "List, describe, abort and make transactions."),
     "schema": Noun("goqueue.cli.schema", "app", "List, register, check, compare and delete schemas."),
     "dlq": Noun("goqueue.cli.dlq", "app", "Search dead letters, send them back, purge them."),
     "trace": Noun("goqueue.cli.trace", "app", "See what happened to records, and where a message is."),
     "pipeline": Noun("goqueue.cli.pipeline", "app", "Run a job over many records on Spark: lake, replay, audit …"),
-    "config": Noun("goqueue.cli.config", "app", "Show the settings of a broker, and where each comes from."),
+    "broker": Noun("goqueue.cli.broker", "app", "Ask a broker how it is, what it is, and anything else."),
+    "config": Noun("goqueue.cli.config", "app", "Show the settings of a broker; give brokers names (contexts)."),
     "storage": Noun("goqueue.cli.storage", "app", "Look into a data folder, check it, mend it, print its records."),
+    "top": Noun("goqueue.cli.top", "top", "Watch rates, lag, lanes and dead letters of a broker."),
+    "bench": Noun("goqueue.cli.bench", "bench", "Put load on a broker, and measure what it does."),
+    "doctor": Noun("goqueue.cli.doctor", "doctor", "Check machine, data folder and broker, and say what to do."),
+    "completion": Noun("goqueue.cli.completion", "completion", "Print the script for completion in a shell."),
     "version": Noun("goqueue.cli.version", "version", "Print the version of GoQueue, of Python and of the codec."),
 }
 
@@ -63,7 +70,7 @@ class LazyGroup(TyperGroup):
                 f"there is no command {name!r}",
                 hint=f"did you mean `goqueue {close[0]}`?" if close else "`goqueue --help` lists what there is",
             )
-        return name, _load(name), args[1:]
+        return name, load(name), args[1:]
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -74,13 +81,16 @@ class LazyGroup(TyperGroup):
             raise typer.Exit(0) from None
 
 
-def _load(name: str) -> Any:
+def load(name: str) -> Any:
+    """The command of a noun, with all that is below it."""
     found = getattr(importlib.import_module(NOUNS[name].module), NOUNS[name].attribute)
     if not isinstance(found, typer.Typer):
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
         single.command(name)(found)
         found = single
-    return get_command(found)
+    command = get_command(found)
+    add_connection_options(command)
+    return command
 
 
 app = typer.Typer(
@@ -92,7 +102,7 @@ app = typer.Typer(
 
 
 @app.callback()
-def goqueue() -> None:
+def goqueue(context: ContextOption = None) -> None:
     """GoQueue: one durable log, used as a stream, as a queue and as a table.
 
     Exit codes: 0 fine; 1 a problem was found or the operation failed; 2 wrong usage; 3 the data folder is in use;

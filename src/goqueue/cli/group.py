@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from goqueue.cli.consent import YesOption, require_consent
+from goqueue.cli.group_offsets import commit_offsets, offsets, rebalances
 from goqueue.cli.output import Output, OutputOption, print_answer
 from goqueue.cli.remote import DEFAULT_SERVER, GroupArgument, ServerOption, ask, complete_topics
 
@@ -100,6 +101,7 @@ def delete(
     group: GroupArgument,
     yes: YesOption = False,
     server: ServerOption = DEFAULT_SERVER,
+    output: OutputOption = Output.TABLE,
 ) -> None:
     """Delete a group and its committed offsets. It must have no members. This cannot be undone.
 
@@ -108,27 +110,27 @@ def delete(
     ask(server, lambda admin: admin.describe_group(group))
     require_consent(f"Delete the group {group} and its offsets?", yes=yes)
     ask(server, lambda admin: admin.delete_group(group))
-    print(f"deleted {group}")
+    print_answer({"deleted": [group]}, output, lambda: print(f"deleted {group}"))
 
 
 @app.command(short_help="Deliver nothing to a group until it is resumed.")
-def pause(group: GroupArgument, server: ServerOption = DEFAULT_SERVER) -> None:
+def pause(group: GroupArgument, server: ServerOption = DEFAULT_SERVER, output: OutputOption = Output.TABLE) -> None:
     """Deliver nothing to the members of a group until it is resumed. They stay members.
 
     Example: goqueue group pause billing
     """
     ask(server, lambda admin: admin.pause_group(group))
-    print(f"paused {group}")
+    print_answer({"group": group, "paused": True}, output, lambda: print(f"paused {group}"))
 
 
 @app.command(short_help="Go on delivering to a paused group.")
-def resume(group: GroupArgument, server: ServerOption = DEFAULT_SERVER) -> None:
+def resume(group: GroupArgument, server: ServerOption = DEFAULT_SERVER, output: OutputOption = Output.TABLE) -> None:
     """Go on delivering to a group that was paused.
 
     Example: goqueue group resume billing
     """
     ask(server, lambda admin: admin.resume_group(group))
-    print(f"resumed {group}")
+    print_answer({"group": group, "paused": False}, output, lambda: print(f"resumed {group}"))
 
 
 @app.command(short_help="Show or set how long leases last and how records are tried again.")
@@ -168,3 +170,8 @@ def policy(
 
     found = ask(server, question)
     print_answer(found, output, lambda: print_policy(found))
+
+
+app.command(short_help="Show where a group goes on reading.")(offsets)
+app.command(short_help="Commit offsets for a group.")(commit_offsets)
+app.command(short_help="Show how often and why groups were rebalanced.")(rebalances)

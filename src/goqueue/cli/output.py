@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["Output", "OutputOption", "print_answer", "print_table", "to_yaml"]
+__all__ = ["OUTPUT_HELP", "Output", "OutputOption", "print_answer", "print_table", "to_yaml"]
 
 # Words and numbers that YAML would not read as something other than the text they are.
 _PLAIN = re.compile(r"(?!(?:true|false|yes|no|on|off|null|nan|y|n)$)[A-Za-z_/][\w./+-]*", re.ASCII | re.IGNORECASE)
@@ -21,7 +21,9 @@ class Output(StrEnum):
     YAML = "yaml"
 
 
-OutputOption = Annotated[Output, typer.Option("--output", "-o", help="How to print the answer.")]
+OUTPUT_HELP = "How to print the answer."
+
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help=OUTPUT_HELP)]
 
 
 def print_answer(answer: Any, output: Output, as_table: Callable[[], None]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from goqueue.cli.connection import DEFAULT_SERVER, ServerOption, server_of
 from goqueue.errors import GoQueueError, TopicExists, UnknownGroup, UnknownTopic
 
 if TYPE_CHECKING:
@@ -19,19 +20,14 @@ __all__ = [
     "TopicArgument",
     "ask",
     "complete_groups",
+    "complete_schedules",
     "complete_topics",
     "with_commands_as_hints",
 ]
 
 Answer = TypeVar("Answer")
 
-DEFAULT_SERVER = "127.0.0.1:7171"
 COMPLETE_WITHIN_S = 1.0
-
-ServerOption = Annotated[
-    str,
-    typer.Option("--server", "-s", envvar="GOQUEUE_SERVER", metavar="HOST:PORT", help="The broker's native address."),
-]
 
 _HINTS: dict[type[GoQueueError], str] = {
     UnknownTopic: "`goqueue topic list` shows what there is, `goqueue topic create` makes one",
@@ -79,6 +75,13 @@ def complete_groups(context: typer.Context, incomplete: str) -> list[str]:
     return _complete(context, incomplete, names)
 
 
+def complete_schedules(context: typer.Context, incomplete: str) -> list[str]:
+    async def names(admin: "Admin") -> list[str]:
+        return [schedule.id for schedule in await admin.schedules()]
+
+    return _complete(context, incomplete, names)
+
+
 def _complete(
     context: typer.Context, incomplete: str, names: Callable[["Admin"], Awaitable[Iterable[str]]]
 ) -> list[str]:
@@ -86,7 +89,7 @@ def _complete(
         return await asyncio.wait_for(names(admin), COMPLETE_WITHIN_S)
 
     try:
-        found = ask(context.params.get("server") or DEFAULT_SERVER, soon)
+        found = ask(server_of(context), soon)
     except (GoQueueError, TimeoutError):
         # A shell that completes has no place for errors.
         return []

@@ -6,7 +6,7 @@ import typer
 
 from goqueue.cli.consent import YesOption, require_consent
 from goqueue.cli.output import Output, OutputOption, print_answer
-from goqueue.cli.remote import DEFAULT_SERVER, ServerOption, TopicArgument, ask
+from goqueue.cli.remote import DEFAULT_SERVER, ServerOption, TopicArgument, ask, complete_schedules
 
 __all__ = ["app"]
 
@@ -17,7 +17,9 @@ app = typer.Typer(
     add_completion=False,
 )
 
-ScheduleArgument = Annotated[str, typer.Argument(metavar="SCHEDULE", help="Its id.", show_default=False)]
+ScheduleArgument = Annotated[
+    str, typer.Argument(metavar="SCHEDULE", help="Its id.", show_default=False, autocompletion=complete_schedules)
+]
 CronOption = Annotated[str | None, typer.Option(help="When: five fields, six with seconds first, or @daily.")]
 EveryOption = Annotated[str | None, typer.Option(metavar="DURATION", help="When: at this rate, such as 30s or 1h.")]
 ZoneOption = Annotated[str | None, typer.Option(help="The time zone of --cron, such as Europe/Berlin.")]
@@ -159,27 +161,36 @@ def change(
 
 
 @app.command(short_help="Fire nothing until the schedule is resumed.")
-def pause(schedule: ScheduleArgument, server: ServerOption = DEFAULT_SERVER) -> None:
+def pause(
+    schedule: ScheduleArgument, server: ServerOption = DEFAULT_SERVER, output: OutputOption = Output.TABLE
+) -> None:
     """Fire nothing until the schedule is resumed. What falls into the pause is not made up for.
 
     Example: goqueue schedule pause daily
     """
     ask(server, lambda admin: admin.change_schedule(schedule, paused=True))
-    print(f"paused {schedule}")
+    print_answer({"schedule": schedule, "paused": True}, output, lambda: print(f"paused {schedule}"))
 
 
 @app.command(short_help="Go on with a paused schedule.")
-def resume(schedule: ScheduleArgument, server: ServerOption = DEFAULT_SERVER) -> None:
+def resume(
+    schedule: ScheduleArgument, server: ServerOption = DEFAULT_SERVER, output: OutputOption = Output.TABLE
+) -> None:
     """Go on with a schedule that was paused.
 
     Example: goqueue schedule resume daily
     """
     ask(server, lambda admin: admin.change_schedule(schedule, paused=False))
-    print(f"resumed {schedule}")
+    print_answer({"schedule": schedule, "paused": False}, output, lambda: print(f"resumed {schedule}"))
 
 
 @app.command(short_help="Delete a schedule.")
-def delete(schedule: ScheduleArgument, yes: YesOption = False, server: ServerOption = DEFAULT_SERVER) -> None:
+def delete(
+    schedule: ScheduleArgument,
+    yes: YesOption = False,
+    server: ServerOption = DEFAULT_SERVER,
+    output: OutputOption = Output.TABLE,
+) -> None:
     """Delete a schedule. What it has published stays.
 
     Example: goqueue schedule delete daily --yes
@@ -187,4 +198,4 @@ def delete(schedule: ScheduleArgument, yes: YesOption = False, server: ServerOpt
     ask(server, lambda admin: admin.schedule(schedule))
     require_consent(f"Delete the schedule {schedule}?", yes=yes)
     ask(server, lambda admin: admin.delete_schedule(schedule))
-    print(f"deleted {schedule}")
+    print_answer({"deleted": [schedule]}, output, lambda: print(f"deleted {schedule}"))

@@ -21,6 +21,7 @@ from goqueue.cli.schema_input import (
     number_of,
     opened,
 )
+from goqueue.cli.schema_overview import references, stats
 from goqueue.cli.schema_policies import config, mode
 
 if TYPE_CHECKING:
@@ -243,5 +244,7 @@ def _count(versions: list[int]) -> str:
     return f"{len(versions)} version{'' if len(versions) == 1 else 's'}"
 
 
+app.command(short_help="Show which schemas refer to a version.")(references)
+app.command(short_help="Show how much there is in the registry.")(stats)
 app.command(short_help="Show or set which changes a subject allows.")(config)
 app.command(short_help="Show or set whether schemas can be registered.")(mode)

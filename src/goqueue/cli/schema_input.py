@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from goqueue.cli.connection import DEFAULT_HTTP, RegistryOption, http_of
 from goqueue.cli.failures import Refused
 from goqueue.errors import GoQueueError
 
@@ -29,7 +30,7 @@ __all__ = [
     "opened",
 ]
 
-DEFAULT_REGISTRY = "127.0.0.1:8080"
+DEFAULT_REGISTRY = DEFAULT_HTTP
 STANDARD_INPUT = "-"
 LATEST = "latest"
 COMPLETE_WITHIN_S = 1.0
@@ -92,23 +93,13 @@ def number_of(version: str | None) -> int | None:
 
 def complete_subjects(context: typer.Context, incomplete: str) -> list[str]:
     try:
-        registry = opened(context.params.get("registry") or DEFAULT_REGISTRY, within_s=COMPLETE_WITHIN_S)
+        registry = opened(http_of(context), within_s=COMPLETE_WITHIN_S)
         return registry.subjects(prefix=incomplete)
     except GoQueueError:
         # A shell that completes has no place for errors.
         return []
 
 
-RegistryOption = Annotated[
-    str,
-    typer.Option(
-        "--registry",
-        "-r",
-        envvar="GOQUEUE_REGISTRY",
-        metavar="HOST:PORT|URL",
-        help="The broker's HTTP address, or the URL of a registry.",
-    ),
-]
 SubjectArgument = Annotated[
     str,
     typer.Argument(

@@ -23,6 +23,9 @@ def server(
     data: Annotated[str | None, typer.Option(help="Folder for everything the broker keeps.")] = None,
     http: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Where to serve HTTP.")] = None,
     native: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Where to serve native clients.")] = None,
+    grpc: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Where to serve gRPC; empty for nowhere.")
+    ] = None,
     schemas: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Where to serve the schema registry alone, at the root.")
     ] = None,
@@ -40,6 +43,7 @@ def server(
         "data": data,
         "listen.http": http,
         "listen.native": native,
+        "listen.grpc": grpc,
         "listen.schemas": schemas,
         "log.level": log_level,
         "log.format": log_format,
@@ -62,6 +66,7 @@ async def _serve(settings: Settings, origins: Origins) -> None:
             "goqueue is serving",
             http=f"http://{running.http}",
             native=running.native,
+            **({"grpc": running.grpc} if running.grpc else {}),
             **({"schemas": f"http://{running.schemas}"} if running.schemas else {}),
             data=str(Path(settings.data).resolve()),
             version=__version__,

@@ -1,4 +1,4 @@
-"""`goqueue topic`: list, create, describe, alter and delete topics."""
+"""`goqueue topic`: list, create, describe, alter and delete topics, and search their records."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,6 +7,7 @@ import typer
 from goqueue.cli.consent import YesOption, require_consent
 from goqueue.cli.output import Output, OutputOption, print_answer
 from goqueue.cli.remote import DEFAULT_SERVER, ServerOption, TopicArgument, ask, complete_topics
+from goqueue.cli.topic_contents import compact, records
 from goqueue.model.topic import Cleanup, Durability
 
 if TYPE_CHECKING:
@@ -195,11 +196,14 @@ def delete(
     ],
     yes: YesOption = False,
     server: ServerOption = DEFAULT_SERVER,
+    output: OutputOption = Output.TABLE,
 ) -> None:
     """Delete topics with all their records. This cannot be undone.
 
     Example: goqueue topic delete orders --yes
     """
+
+    deleted: list[str] = []
 
     async def look(admin: "Admin") -> None:
         for name in topics:
@@ -208,8 +212,15 @@ def delete(
     async def remove(admin: "Admin") -> None:
         for name in topics:
             await admin.delete_topic(name)
-            print(f"deleted {name}")
+            deleted.append(name)
+            if output is Output.TABLE:
+                print(f"deleted {name}")
 
     ask(server, look)
     require_consent(f"Delete {', '.join(topics)} with all records?", yes=yes)
     ask(server, remove)
+    print_answer({"deleted": deleted}, output, lambda: None)
+
+
+app.command(short_help="Search the records of a topic.")(records)
+app.command(short_help="Compact a topic now.")(compact)

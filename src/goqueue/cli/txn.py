@@ -1,4 +1,4 @@
-"""`goqueue txn`: list, describe and abort transactions, and see what they hold back."""
+"""`goqueue txn`: list, describe and abort transactions, see what they hold back, and make one step by step."""
 
 from typing import Annotated
 
@@ -7,6 +7,7 @@ import typer
 from goqueue.cli.consent import YesOption, require_consent
 from goqueue.cli.output import Output, OutputOption, print_answer
 from goqueue.cli.remote import DEFAULT_SERVER, ServerOption, ask
+from goqueue.cli.txn_session import begin, commit, decide, offsets, prepare, publish, rollback, settle
 
 __all__ = ["app"]
 
@@ -89,3 +90,13 @@ def stats(server: ServerOption = DEFAULT_SERVER, output: OutputOption = Output.T
 
     found = ask(server, lambda admin: admin.transaction_stats())
     print_answer(stats_facts(found), output, lambda: print_stats(found))
+
+
+app.command(short_help="Begin a transaction, and print its handle.")(begin)
+app.command(short_help="Publish records in a transaction.")(publish)
+app.command(short_help="Settle records of a queue in a transaction.")(settle)
+app.command(short_help="Commit offsets of a group with a transaction.")(offsets)
+app.command(short_help="All of a transaction counts, from now on.")(commit)
+app.command(short_help="Nothing of a transaction ever happened.")(rollback)
+app.command(short_help="Say that a part of a larger one is complete.")(prepare)
+app.command(short_help="Say which parts are the larger one.")(decide)

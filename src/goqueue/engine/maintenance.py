@@ -33,14 +33,16 @@ JOBS = ("pulse", "checkpoint", "retention", "compaction", "ids", "schedules", "l
 
 
 class MaintenanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How often, and how much may gather in between."""
+    """How often the broker does what it does by itself, 10 ms to a day, and how much may gather in between."""
 
     tick_ms: int = 1000
     """Between background syncs and looks at the disk: what `memory` durability may lose when the power fails."""
     retention_every_ms: int = 30_000
+    """Between rounds of retention."""
     compaction_every_ms: int = 60_000
+    """Between rounds of compaction."""
     ids_every_ms: int = 250
-    """Between looks at how many ids have gathered, and at some of the older ones."""
+    """Between looks at how many ids of records have gathered for their index, and at some of the older ones."""
     schedules_every_ms: int = 100
     """Between looks at what schedules have to publish."""
     leases_every_ms: int = 100
@@ -48,7 +50,8 @@ class MaintenanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     transactions_every_ms: int = 100
     """Between looks for transactions whose time is up."""
     checkpoint_bytes: int = 64 * 1024 * 1024
-    """Journal that may gather before a checkpoint; recovery has to read no more than about this."""
+    """Journal that may gather before a checkpoint; recovery has to read no more than about this. At least 1 MiB, and at
+    most half of `storage.journal_max_bytes`."""
 
 
 class MaintenanceObserver(Protocol):

@@ -43,6 +43,7 @@ class Traffic:
         self.http = ListenerTraffic(clock)
         self.native = ListenerTraffic(clock)
         self.schemas = ListenerTraffic(clock)
+        self.grpc = ListenerTraffic(clock)
 
     def listeners(self) -> tuple[tuple[str, ListenerTraffic], ...]:
-        return ("http", self.http), ("native", self.native), ("schemas", self.schemas)
+        return ("http", self.http), ("native", self.native), ("schemas", self.schemas), ("grpc", self.grpc)

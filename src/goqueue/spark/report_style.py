@@ -42,7 +42,7 @@ section.tiles { padding: 0; overflow: hidden; }
 .tiles div div { padding: 14px 20px 16px; background: var(--surface); }
 dt { color: var(--muted); font-size: 13px; }
 dd { margin: 2px 0 0; font-size: 24px; line-height: 32px; font-weight: 600; letter-spacing: -.015em;
-  font-variant-numeric: tabular-nums; }
+  font-variant-numeric: tabular-nums; white-space: nowrap; }
 figure { margin: 16px 0 0; color: var(--muted); }
 figcaption { margin-bottom: 4px; font-size: 13px; }
 figure svg { display: block; max-width: 100%; height: auto; }

@@ -110,7 +110,7 @@ class Server:
             "--data",
             str(self._data),
         ]
-        command += ["--http", "127.0.0.1:0", "--native", self.native]
+        command += ["--http", "127.0.0.1:0", "--native", self.native, "--grpc", "127.0.0.1:0"]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GOQUEUE_")}
         self._process = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment)
         assert self._process.stderr is not None

@@ -58,9 +58,13 @@ class StoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Sizes of the files the store makes."""
 
     segment_bytes: int = 64 * 1024 * 1024
+    """At which a log starts a new segment; 4096 to 2 GiB."""
     journal_file_bytes: int = JOURNAL_FILE_BYTES
+    """Of one journal file; 32 MiB to 1 GiB."""
     journal_max_bytes: int = 1024 * 1024 * 1024
+    """Journal beyond which writes are refused until a checkpoint is done; at least two journal files."""
     open_sealed_segments: int = 256
+    """Segments that are written to no more and kept open, with their indexes in memory; 1 to 1,000,000."""
 
 
 class DiskStore:

@@ -57,6 +57,14 @@ class Registry:
         """Subjects and versions that have the schema."""
         return await asyncio.to_thread(self._blocking.places, schema_id)
 
+    async def referenced_by(self, subject: str, version: int) -> list[int]:
+        """Ids of the schemas that refer to a version."""
+        return await asyncio.to_thread(self._blocking.referenced_by, subject, version)
+
+    async def stats(self) -> dict[str, Any]:
+        """How much there is in a registry of GoQueue; others have no such answer."""
+        return await asyncio.to_thread(self._blocking.stats)
+
     async def subjects(self, *, prefix: str = "", deleted: bool = False) -> list[str]:
         return await asyncio.to_thread(self._blocking.subjects, prefix=prefix, deleted=deleted)
 

@@ -115,10 +115,18 @@ class Registry:
         found = self._address.ask(list[_Place], "GET", f"/schemas/ids/{schema_id}/versions")
         return [(one.subject, one.version) for one in found]
 
+    def referenced_by(self, subject: str, version: int) -> list[int]:
+        """Ids of the schemas that refer to a version."""
+        return self._address.ask(list[int], "GET", f"{_subject(subject)}/versions/{version}/referencedby")
+
     # What people need.
 
     def subjects(self, *, prefix: str = "", deleted: bool = False) -> list[str]:
         return self._address.ask(list[str], "GET", "/subjects", query={"subjectPrefix": prefix, "deleted": deleted})
+
+    def stats(self) -> dict[str, Any]:
+        """How much there is in a registry of GoQueue; others have no such answer."""
+        return self._address.ask(dict[str, Any], "GET", "/stats")
 
     def versions(self, subject: str, *, deleted: bool = False) -> list[int]:
         return self._address.ask(list[int], "GET", f"{_subject(subject)}/versions", query={"deleted": deleted})

@@ -11,7 +11,7 @@ from what is kept: `again` are records behind the frontiers that may be delivere
 import heapq
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from pyroaring import BitMap64
 
@@ -31,6 +31,7 @@ from goqueue.core.delivery.events import (
 )
 from goqueue.core.delivery.grants import Grant, Grants
 from goqueue.core.delivery.key_order import KeyOrder
+from goqueue.core.delivery.life_cycle import State
 from goqueue.core.delivery.packed import Offsets, pack, unpack
 from goqueue.core.delivery.policy import RetryPolicy
 from goqueue.errors import UnknownReceipt
@@ -112,7 +113,7 @@ class Waiting(NamedTuple):
 class Standing(NamedTuple):
     """Where one record is on its way through the queue."""
 
-    state: Literal["waiting", "asleep", "resting", "deferred", "leased", "settled", "dead"]
+    state: State
     attempts: Attempts
     until: InstantNs | None = None
     """Until when it is leased, or rests."""

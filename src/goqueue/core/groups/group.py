@@ -226,6 +226,10 @@ class Group:
         """The members whose answer keeps the group from being stable: those to wake from a long poll."""
         return self._ledger.reconciliation.awaited
 
+    def told(self, member_id: str) -> int:
+        """The generation that the member was told last."""
+        return self._ledger.roster.member(member_id).epoch
+
     def readable(self, member_id: str) -> tuple[LogId, ...]:
         """As `check_poll`, for a poll that was admitted before and waits."""
         self._ledger.roster.member(member_id)

@@ -12,7 +12,7 @@ from goqueue.engine.partition import ProducerBatch
 from goqueue.engine.ports import Entry, Operation
 from goqueue.engine.transactions.ending import abort_now
 from goqueue.engine.transactions.under_way import COORDINATOR
-from goqueue.errors import GoQueueError, InvalidRequest, TransactionEnded
+from goqueue.errors import GoQueueError, InvalidRequest, ProducerFenced, TransactionEnded
 from goqueue.model.log import LogId
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "begin_part",
     "check",
     "check_alive",
+    "check_newest",
     "check_publish",
     "enlist",
     "join_operations",
@@ -53,6 +54,20 @@ async def enlist(broker: Broker, transactional_id: str, timeout_ms: int, instanc
     if left_open is not None:
         await abort_now(broker, left_open, "its producer began anew")
     return enlisted
+
+
+def check_newest(broker: Broker, transactional_id: str, producer_id: int, epoch: int, instance: str = "") -> None:
+    """Whether whoever was enlisted as this may be enlisted again: no other instance has taken over since.
+
+    Nothing may come between this and the enlisting: of two that ask, one must lose.
+    """
+    known = broker.transactions.lookup(transactional_id)
+    if known is not None and instance and (producer_id, instance) == (known.producer_id, known.instance):
+        # It was told of an older epoch only, as the answer with the newest one was lost.
+        return
+    check_alive(broker, producer_id, epoch)
+    if known is not None and known.producer_id != producer_id:
+        raise ProducerFenced(f"{transactional_id} is producer {known.producer_id} now, not {producer_id}")
 
 
 def check_alive(broker: Broker, producer_id: int, epoch: int) -> None:

@@ -4,7 +4,7 @@ Until then the records stay leased, for as long as the transaction may take. A r
 written there at once, as a record of the transaction that nobody sees before it commits.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from pyroaring import BitMap64
@@ -26,11 +26,33 @@ from goqueue.model.ids import InstantNs
 from goqueue.model.runs import runs_of
 from goqueue.model.topic import LONGEST_VISIBILITY_MS
 
-__all__ = ["Action", "pledge"]
+__all__ = ["Action", "pledge", "pledge_all"]
 
 Action = Literal["ack", "nack", "reject"]
 GRACE_NS = 5_000_000_000
 """Beyond the deadline of the transaction, so that a commit in the last moment still finds its records leased."""
+
+
+async def pledge_all(
+    broker: Broker,
+    ref: InTransaction,
+    leases: Iterable[Lease],
+    action: Action,
+    reason: str = "",
+    pause_ms: int | None = None,
+) -> tuple[int, int]:
+    """Of all leases, or the transaction is over; how many records, and how many of them go to the dead letters."""
+    check(broker, ref)
+    records = dead = 0
+    try:
+        for lease in leases:
+            dead += await pledge(broker, ref, lease, action, reason, pause_ms)
+            records += len(lease.offsets)
+    except GoQueueError as refusal:
+        # Some may have been added, and whoever asked is told that they were not.
+        broker.endings.break_off(ref.number, refusal.message)
+        raise
+    return records, dead
 
 
 async def pledge(

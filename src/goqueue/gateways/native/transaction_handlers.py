@@ -4,13 +4,13 @@ from typing import Any
 
 from goqueue.core.groups.decisions.committing import OffsetAndMetadata
 from goqueue.engine.broker import Broker
+from goqueue.engine.queue.by_lease import check_runs
 from goqueue.engine.queue.settle import Lease, offsets_of
 from goqueue.engine.transactions import beginning, ending
 from goqueue.engine.transactions.beginning import InTransaction
-from goqueue.engine.transactions.pledging import pledge
-from goqueue.errors import GoQueueError, InvalidRequest, ProducerFenced
+from goqueue.engine.transactions.pledging import pledge_all
+from goqueue.errors import InvalidRequest
 from goqueue.gateways.native.group_handlers import Route
-from goqueue.gateways.native.queue_handlers import check_runs
 from goqueue.model.log import LogId
 from goqueue.wire.native import messages
 from goqueue.wire.native import transactions as wire
@@ -26,7 +26,9 @@ def transaction_routes(broker: Broker) -> list[Route]:
 
     async def init(request: wire.InitTransactions) -> Answer:
         if request.producer_id is not None:
-            _check_newest(broker, request)
+            beginning.check_newest(
+                broker, request.transactional_id, request.producer_id, request.epoch, request.instance
+            )
         enlisted = await beginning.enlist(broker, request.transactional_id, request.timeout_ms, request.instance)
         return messages.ProducerIdentity(enlisted.producer_id, enlisted.epoch), []
 
@@ -96,43 +98,15 @@ def _ref(given: wire.TransactionRef) -> InTransaction:
     return InTransaction(given.number, given.producer_id, given.epoch)
 
 
-def _check_newest(broker: Broker, request: wire.InitTransactions) -> None:
-    """Nothing may come between this and the enlisting: of two that ask, one must lose."""
-    known = broker.transactions.lookup(request.transactional_id)
-    assert request.producer_id is not None
-    if (
-        known is not None
-        and request.instance
-        and (request.producer_id, request.instance)
-        == (
-            known.producer_id,
-            known.instance,
-        )
-    ):
-        # It was told of an older epoch only, as the answer with the newest one was lost.
-        return
-    beginning.check_alive(broker, request.producer_id, request.epoch)
-    if known is not None and known.producer_id != request.producer_id:
-        raise ProducerFenced(
-            f"{request.transactional_id} is producer {known.producer_id} now, not {request.producer_id}"
-        )
-
-
 async def _pledge_all(broker: Broker, request: wire.AddAcks) -> int:
     """How many go to the dead letters."""
     ref = _ref(request.transaction)
     beginning.check(broker, ref)
     if not request.leases:
         raise InvalidRequest("no records", hint="say which records it is about")
-    check_runs(request.leases)
-    dead = 0
-    try:
-        for given in request.leases:
-            log = LogId(given.topic, given.partition)
-            lease = Lease(request.group, log, given.grant, given.token, offsets_of(given.runs))
-            dead += await pledge(broker, ref, lease, request.action, request.reason, request.delay_ms)
-    except GoQueueError as refusal:
-        # Some may have been added, and whoever asked was told that they were not.
-        broker.endings.break_off(ref.number, refusal.message)
-        raise
-    return dead
+    check_runs(given.runs for given in request.leases)
+    leases = (
+        Lease(request.group, LogId(given.topic, given.partition), given.grant, given.token, offsets_of(given.runs))
+        for given in request.leases
+    )
+    return (await pledge_all(broker, ref, leases, request.action, request.reason, request.delay_ms))[1]

@@ -1,14 +1,14 @@
 """What workers say about the records they have, by their receipts: one or many in a request, one by one in effect."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from goqueue.engine.broker import Broker
-from goqueue.engine.queue import settle
-from goqueue.engine.queue.receipts import Receipt
+from goqueue.engine.queue import by_receipt
+from goqueue.engine.queue.by_receipt import ReceiptOutcome
 from goqueue.errors import GoQueueError, InvalidRequest
 from goqueue.gateways.http.endpoint import Endpoint, Nothing, Reply
 from goqueue.gateways.http.forms.times import Duration, duration_ms, instant_text
@@ -82,79 +82,49 @@ class NothingDone(ErrorBody, frozen=True, rename={"text": "error"}):
     results: tuple[Outcome, ...] = ()
 
 
-Act = Callable[[settle.Lease], Awaitable[Callable[[Receipt], dict[str, Any]]]]
-"""Does something with the records of one lease; returns what to say of each."""
-
-
 async def acknowledge(broker: Broker, _: Nothing, __: Nothing, body: AckBody) -> Outcomes | Reply:
-    async def act(lease: settle.Lease) -> Callable[[Receipt], dict[str, Any]]:
-        known = broker.queues.get(lease.group, lease.log)
-        before = known.delivery.floor if known is not None else 0
-        state = await settle.acknowledge(broker, lease)
-        after = state.delivery.floor
-        return lambda _: {
-            "committed_offset": after,
-            "offset_advanced": after > before,
-            "in_flight_count": state.delivery.leased_count,
+    def said(done: ReceiptOutcome) -> dict[str, Any]:
+        return {
+            "committed_offset": done.committed_offset,
+            "offset_advanced": done.offset_advanced,
+            "in_flight_count": done.in_flight,
         }
 
-    return await _each(body, act)
+    return _answer(body, await by_receipt.ack_receipts(broker, _handles(body)), said)
 
 
 async def nack(broker: Broker, _: Nothing, __: Nothing, body: NackBody) -> Outcomes | Reply:
+    def said(done: ReceiptOutcome) -> dict[str, Any]:
+        if done.visible_at is None:
+            return {"action": "dlq", "dlq_topic": done.dead_letter_topic, "delivery_count": done.deliveries}
+        at = instant_text(done.visible_at)
+        return {"action": "requeued", "delivery_count": done.deliveries, "next_visible_at": at}
+
     pause_ms = None if body.delay is UNSET else duration_ms(body.delay, "delay")
-
-    async def act(lease: settle.Lease) -> Callable[[Receipt], dict[str, Any]]:
-        became = await settle.nack(broker, lease, reason=body.reason, pause_ms=pause_ms)
-
-        def said(receipt: Receipt) -> dict[str, Any]:
-            at = became.visible_at.get(receipt.offset)
-            if at is None:
-                return {"action": "dlq", "dlq_topic": became.dead_letter_topic, "delivery_count": receipt.deliveries}
-            return {
-                "action": "requeued",
-                "delivery_count": receipt.deliveries,
-                "next_visible_at": instant_text(at),
-            }
-
-        return said
-
-    return await _each(body, act)
+    outcomes = await by_receipt.nack_receipts(broker, _handles(body), reason=body.reason, pause_ms=pause_ms)
+    return _answer(body, outcomes, said)
 
 
 async def reject(broker: Broker, _: Nothing, __: Nothing, body: RejectBody) -> Outcomes | Reply:
-    async def act(lease: settle.Lease) -> Callable[[Receipt], dict[str, Any]]:
-        topic = await settle.reject(broker, lease, reason=body.reason)
-        return lambda _: {"action": "dlq", "dlq_topic": topic}
-
-    return await _each(body, act)
+    outcomes = await by_receipt.reject_receipts(broker, _handles(body), reason=body.reason)
+    return _answer(body, outcomes, lambda done: {"action": "dlq", "dlq_topic": done.dead_letter_topic})
 
 
 async def extend(broker: Broker, _: Nothing, __: Nothing, body: ExtendBody) -> Outcomes | Reply:
-    async def act(lease: settle.Lease) -> Callable[[Receipt], dict[str, Any]]:
-        deadline = await settle.extend(broker, lease, round(body.extension_seconds * 1000))
-        return lambda _: {"new_deadline": instant_text(deadline)}
+    def said(done: ReceiptOutcome) -> dict[str, Any]:
+        assert done.deadline is not None
+        return {"new_deadline": instant_text(done.deadline)}
 
-    return await _each(body, act)
+    length_ms = round(body.extension_seconds * 1000)
+    return _answer(body, await by_receipt.extend_receipts(broker, _handles(body), length_ms), said)
 
 
-async def _each(body: AckBody, act: Act) -> Outcomes | Reply:
-    handles = _handles(body)
-    outcomes: dict[int, Outcome] = {}
-    errors: list[GoQueueError] = []
-    leases: dict[tuple[Any, ...], list[tuple[int, Receipt]]] = {}
-    for number, text in enumerate(handles):
-        try:
-            receipt = Receipt.parse(text)
-        except GoQueueError as refusal:
-            outcomes[number] = _refused(refusal)
-            errors.append(refusal)
-            continue
-        leases.setdefault((receipt.group, receipt.log, receipt.grant, receipt.token), []).append((number, receipt))
-    for key, receipts in leases.items():
-        await _together(key, receipts, act, outcomes, errors)
-    results = [outcomes[number] for number in range(len(handles))]
-    if errors and not any(one.success for one in results):
+def _answer(
+    body: AckBody, outcomes: list[ReceiptOutcome | GoQueueError], said: Callable[[ReceiptOutcome], dict[str, Any]]
+) -> Outcomes | Reply:
+    results = [_refused(one) if isinstance(one, GoQueueError) else _done(one, said(one)) for one in outcomes]
+    errors = [one for one in outcomes if isinstance(one, GoQueueError)]
+    if errors and len(errors) == len(outcomes):
         first = error_body(errors[0])
         content = NothingDone(first.text, first.code, first.status, first.hint, tuple(results))
         return Reply(content, first.status, retry_after(first))
@@ -164,29 +134,8 @@ async def _each(body: AckBody, act: Act) -> Outcomes | Reply:
     return Reply(answer, 207) if errors else answer
 
 
-async def _together(
-    key: tuple[Any, ...],
-    receipts: list[tuple[int, Receipt]],
-    act: Act,
-    outcomes: dict[int, Outcome],
-    errors: list[GoQueueError],
-) -> None:
-    """Those of one lease in one step; when that is refused, each for itself, so that one does not spoil the others."""
-    group, log, grant, token = key
-    offsets = sorted({receipt.offset for _, receipt in receipts})
-    try:
-        said = await act(settle.Lease(group, log, grant, token, offsets))
-    except GoQueueError as refusal:
-        if len(receipts) == 1:
-            outcomes[receipts[0][0]] = _refused(refusal)
-            errors.append(refusal)
-            return
-        for one in receipts:
-            await _together(key, [one], act, outcomes, errors)
-        return
-    for number, receipt in receipts:
-        place = {"topic": log.topic, "partition": log.partition, "offset": receipt.offset}
-        outcomes[number] = Outcome(success=True, **place, **said(receipt))
+def _done(done: ReceiptOutcome, more: dict[str, Any]) -> Outcome:
+    return Outcome(success=True, topic=done.log.topic, partition=done.log.partition, offset=done.offset, **more)
 
 
 def _handles(body: AckBody) -> list[str]:

@@ -1,23 +1,15 @@
 """Work on topics that the broker also does by itself, started by hand."""
 
-import asyncio
-
 import msgspec
 
 from goqueue.engine.broker import Broker
+from goqueue.engine.compacting import CompactedPartition, compact_topic
 from goqueue.engine.maintenance import Maintenance
-from goqueue.errors import InvalidRequest
 from goqueue.gateways.http.api.params import TopicParams
 from goqueue.gateways.http.endpoint import Endpoint, Nothing
-from goqueue.model.topic import Cleanup, topic_name
+from goqueue.model.topic import topic_name
 
 __all__ = ["endpoints"]
-
-
-class CompactedPartition(msgspec.Struct, frozen=True):
-    partition: int
-    size_before: int
-    size: int
 
 
 class Compacted(msgspec.Struct, frozen=True):
@@ -29,20 +21,8 @@ class Compacted(msgspec.Struct, frozen=True):
 
 def endpoints(maintenance: Maintenance) -> tuple[Endpoint, ...]:
     async def compact(broker: Broker, params: TopicParams, _: Nothing, __: None) -> Compacted:
-        topic = broker.catalog.topic(topic_name(params.topic))
-        if topic.config.cleanup is Cleanup.DELETE:
-            raise InvalidRequest(
-                f"{topic.name} keeps every record until retention drops it: its cleanup is delete",
-                hint="change its cleanup to compact or compact,delete first",
-            )
-        # Only what a checkpoint has made durable may be written anew.
-        await asyncio.shield(maintenance.checkpoint())
-        done = []
-        for partition in broker.partitions(topic.name):
-            before = partition.log.size
-            await asyncio.shield(maintenance.compact(partition, topic.config))
-            done.append(CompactedPartition(partition.id.partition, before, partition.log.size))
-        return Compacted(topic.name, done)
+        name = topic_name(params.topic)
+        return Compacted(name, await compact_topic(broker, maintenance, name))
 
     return (
         Endpoint(

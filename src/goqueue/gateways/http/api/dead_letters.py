@@ -5,6 +5,7 @@ from msgspec import UNSET
 
 from goqueue.engine.broker import Broker
 from goqueue.engine.browse import Found
+from goqueue.engine.cursors import cursor_of, place_of
 from goqueue.engine.queue.dead_letters import DEAD_LETTER_HEADER, DeadLetter
 from goqueue.engine.queue.reliability import reliability
 from goqueue.engine.workbench.desk import Desk, Letter, desk_of
@@ -34,7 +35,7 @@ from goqueue.gateways.http.api.letter_shapes import (
     ShowQuery,
 )
 from goqueue.gateways.http.api.params import TopicParams
-from goqueue.gateways.http.api.reading import cursor_of, message_of, place_of
+from goqueue.gateways.http.api.reading import message_of
 from goqueue.gateways.http.endpoint import Endpoint, Handler, Nothing
 from goqueue.gateways.http.forms.times import instant_ns, instant_text
 from goqueue.gateways.http.forms.values import Form, header_pairs, key_and_value

@@ -5,8 +5,9 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from goqueue.engine.cursors import CURSOR_PATTERN
 from goqueue.gateways.http.api.params import TopicText
-from goqueue.gateways.http.api.reading import CURSOR_PATTERN, Limit, MessageOut, OffsetNumber
+from goqueue.gateways.http.api.reading import Limit, MessageOut, OffsetNumber
 from goqueue.gateways.http.forms.times import InstantText
 from goqueue.gateways.http.forms.values import Form, Headers
 from goqueue.model.topic import MOST_PARTITIONS

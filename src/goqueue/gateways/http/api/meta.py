@@ -8,6 +8,7 @@ import msgspec
 
 from goqueue import __version__, codec
 from goqueue.engine.broker import Broker
+from goqueue.engine.health import broker_stats, readiness
 from goqueue.gateways.http.document.openapi import Document
 from goqueue.gateways.http.document.page import docs_page
 from goqueue.gateways.http.endpoint import Endpoint, Nothing, Reply
@@ -58,30 +59,12 @@ async def ready(broker: Broker, _: Nothing, query: ReadyQuery, __: None) -> Repl
     return Reply(content, 200) if is_ready else Reply(content, 503, ((b"retry-after", b"5"),))
 
 
-def readiness(broker: Broker) -> dict[str, str]:
-    """What must hold for the broker to take traffic, each with what is wrong or "ok"."""
-    failure = broker.storage.failure
-    full = broker.guard.is_full
-    return {
-        "storage": failure.message if failure is not None else "ok",
-        "disk": f"{broker.guard.used_share:.0%} used, writes are refused" if full else "ok",
-    }
-
-
 async def version(_: Broker, __: Nothing, ___: Nothing, ____: None) -> Version:
     return Version(__version__, platform.python_version(), codec.ACTIVE)
 
 
 async def stats(broker: Broker, _: Nothing, __: Nothing, ___: None) -> Stats:
-    logs = [broker.storage.log(log) for log in broker.storage.logs()]
-    return Stats(
-        topics=len(broker.catalog),
-        partitions=len(logs),
-        records=sum(log.next_offset - log.start_offset for log in logs),
-        bytes=sum(log.size for log in logs),
-        journal_bytes=broker.storage.journal_bytes,
-        disk_used_share=round(broker.guard.used_share, 4),
-    )
+    return Stats(**msgspec.structs.asdict(broker_stats(broker)))
 
 
 def endpoints(exposition: Callable[[], Awaitable[bytes]], document: Document) -> tuple[Endpoint, ...]:

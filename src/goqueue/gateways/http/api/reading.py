@@ -1,13 +1,13 @@
 """Read records without consuming them: a partition in offset order, or a whole topic in order of time."""
 
-import re
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from goqueue.engine.broker import Broker
-from goqueue.engine.browse import Found, Place, Selection, browse, read_page
+from goqueue.engine.browse import Found, Selection, browse, read_page
+from goqueue.engine.cursors import CURSOR_PATTERN, cursor_of, place_of
 from goqueue.errors import InvalidRequest
 from goqueue.gateways.http.api.params import PartitionParams, TopicParams
 from goqueue.gateways.http.endpoint import Endpoint
@@ -25,14 +25,11 @@ from goqueue.gateways.http.forms.values import (
 from goqueue.model.topic import MOST_PARTITIONS, topic_name
 
 __all__ = [
-    "CURSOR_PATTERN",
     "ENDPOINTS",
     "Limit",
     "MessageOut",
     "OffsetNumber",
-    "cursor_of",
     "message_of",
-    "place_of",
 ]
 
 TAG = "Messages"
@@ -40,8 +37,6 @@ LARGEST = (1 << 63) - 1
 
 Limit = Annotated[int, Meta(ge=1, le=1000)]
 OffsetNumber = Annotated[int, Meta(ge=0, le=LARGEST)]
-CURSOR_PATTERN = r"^[0-9]{1,19}\.[0-9]{1,5}\.[0-9]{1,19}$"
-_CURSOR = re.compile(CURSOR_PATTERN, re.ASCII)
 
 
 class PageQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -153,17 +148,6 @@ def _selection(query: BrowseQuery) -> Selection:
         priority=None if query.priority is UNSET else priority_number(query.priority),
         isolation=isolation_of(query.isolation),
     )
-
-
-def cursor_of(place: Place | None) -> str | None:
-    return None if place is None else "{}.{}.{}".format(*place)
-
-
-def place_of(cursor: str) -> Place:
-    if not _CURSOR.fullmatch(cursor):
-        raise InvalidRequest(f"{cursor[:60]!r} is not a cursor", hint="use the next_cursor of the page before")
-    timestamp_ns, partition, offset = map(int, cursor.split("."))
-    return Place(min(timestamp_ns, LARGEST - 1), partition, min(offset, LARGEST - 1))
 
 
 ENDPOINTS = (

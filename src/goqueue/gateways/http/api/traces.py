@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from goqueue.core.tracing.search import Wanted
 from goqueue.engine.broker import Broker
-from goqueue.engine.tracing.journey import journey_of, journey_of_id, journey_of_key
+from goqueue.engine.tracing.journey import find_journey
 from goqueue.engine.tracing.queries import MOST_LISTED, find_spans, one_trace, recent_traces, tracing_facts
 from goqueue.errors import InvalidRequest
 from goqueue.gateways.http.api.params import TopicText
@@ -112,19 +112,15 @@ async def stats(broker: Broker, _: Nothing, __: Nothing, ___: None) -> Stats:
 
 
 async def journey(broker: Broker, _: Nothing, query: JourneyQuery, __: None) -> JourneyOut:
-    name, key = topic_name(query.topic), _key(query.key, query.key_base64)
-    by_offset, by_id = query.offset is not UNSET, query.id is not UNSET
-    if [by_offset, by_id, key is not None].count(True) != 1:
-        raise InvalidRequest("which record is not said", hint="give partition and offset, or id, or key")
-    number = _given(query.partition)
-    if query.offset is not UNSET:
-        if number is None:
-            raise InvalidRequest("an offset without a partition", hint="give both")
-        return journey_out(await journey_of(broker, name, number, query.offset))
-    if query.id is not UNSET:
-        return journey_out(await journey_of_id(broker, name, query.id))
-    assert key is not None
-    return journey_out(await journey_of_key(broker, name, key, number))
+    found = await find_journey(
+        broker,
+        topic_name(query.topic),
+        number=_given(query.partition),
+        offset=_given(query.offset),
+        id_text=_given(query.id),
+        key=_key(query.key, query.key_base64),
+    )
+    return journey_out(found)
 
 
 def _given(value: T | UnsetType) -> T | None:

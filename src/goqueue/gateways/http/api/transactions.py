@@ -9,10 +9,9 @@ from goqueue.engine.broker import Broker
 from goqueue.engine.placement import Placement
 from goqueue.engine.producers import init_producer
 from goqueue.engine.publish_records import Outgoing, publish_in_transaction
-from goqueue.engine.queue.receipts import Receipt
-from goqueue.engine.queue.settle import Lease
+from goqueue.engine.queue.by_receipt import leases_of
 from goqueue.engine.transactions import beginning, ending
-from goqueue.engine.transactions.pledging import pledge
+from goqueue.engine.transactions.pledging import pledge_all
 from goqueue.errors import GoQueueError, InvalidRequest
 from goqueue.gateways.http.api.groups import partition_number
 from goqueue.gateways.http.api.publishing import Published, messages_of, outgoing_of, result_of
@@ -85,15 +84,8 @@ async def add_acks(broker: Broker, _: Nothing, __: Nothing, body: AddAcksBody) -
     pause_ms = None if body.delay is UNSET else duration_ms(body.delay, "delay")
     if pause_ms is not None and body.action != "nack":
         raise InvalidRequest(f"a delay with {body.action}", hint="only what is given back with nack has a pause")
-    records = dead = 0
-    try:
-        for lease in _leases(body.receipts):
-            dead += await pledge(broker, body.ref, lease, body.action, body.reason, pause_ms)
-            records += len(lease.offsets)
-    except GoQueueError as refusal:
-        # Some may have been added, and whoever asked is told that they were not.
-        broker.endings.break_off(body.transaction, refusal.message)
-        raise
+    leases = leases_of(body.receipts)
+    records, dead = await pledge_all(broker, body.ref, leases, body.action, body.reason, pause_ms)
     return AddedAcks(body.transaction, records, dead)
 
 
@@ -136,15 +128,6 @@ async def decide(broker: Broker, _: Nothing, __: Nothing, body: DecideBody) -> D
 
 def _begun(began: Any) -> Begun:
     return Begun(began.number, began.producer_id, began.epoch, began.timeout_ms, instant_text(began.deadline))
-
-
-def _leases(receipts: list[str]) -> list[Lease]:
-    """The records of each lease together."""
-    offsets: dict[tuple[str, LogId, int, str], set[int]] = {}
-    for text in receipts:
-        receipt = Receipt.parse(text)
-        offsets.setdefault((receipt.group, receipt.log, receipt.grant, receipt.token), set()).add(receipt.offset)
-    return [Lease(*key, sorted(some)) for key, some in offsets.items()]
 
 
 def _with_topics(broker: Broker, body: RecordsBody) -> list[tuple[TopicName, Outgoing]]:

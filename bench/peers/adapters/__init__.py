@@ -1,0 +1,1 @@
+"""How each client library publishes, takes and acknowledges at its best."""

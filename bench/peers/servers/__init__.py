@@ -1,0 +1,1 @@
+"""How each broker is started: in which setting, on which port, over which folder."""

@@ -1,0 +1,1 @@
+"""Programs that use GoQueue as its users do."""

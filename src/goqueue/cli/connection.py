@@ -1,0 +1,176 @@
+"""Which broker a command talks to: what its options say, else the environment, else a context, else this machine."""
+
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+from typer.main import get_command
+
+__all__ = [
+    "DEFAULT_HTTP",
+    "DEFAULT_SERVER",
+    "ContextOption",
+    "HttpOption",
+    "RegistryOption",
+    "ServerOption",
+    "add_connection_options",
+    "http_of",
+    "is_address",
+    "server_of",
+]
+
+DEFAULT_SERVER = "127.0.0.1:7171"
+DEFAULT_HTTP = "127.0.0.1:8080"
+
+_CONTEXT, _SERVER, _HTTP = "goqueue.context", "goqueue.server", "goqueue.http"
+_SERVER_VARIABLE, _HTTP_VARIABLE, _REGISTRY_VARIABLE = "GOQUEUE_SERVER", "GOQUEUE_HTTP", "GOQUEUE_REGISTRY"
+
+
+def _note_context(context: typer.Context, value: str | None) -> str | None:
+    """The word closest to the verb wins; one that was typed is stronger than the environment."""
+    if value is not None:
+        typed = _came_from(context, "context") == "COMMANDLINE"
+        if typed or _CONTEXT not in context.meta:
+            context.meta[_CONTEXT] = (value, typed)
+    return value
+
+
+def _choose_server(context: typer.Context, value: str) -> str:
+    context.meta[_SERVER] = choice = partial(_choose, context, "server", value, "server")
+    return choice()
+
+
+def _choose_http(context: typer.Context, value: str) -> str:
+    context.meta[_HTTP] = choice = partial(_choose, context, "http", value, "http")
+    return choice()
+
+
+def _choose_registry(context: typer.Context, value: str) -> str:
+    context.meta[_HTTP] = choice = partial(_choose, context, "registry", value, "http")
+    return choice()
+
+
+def _note_address(context: typer.Context, parameter: Any, value: str) -> str:
+    """Of an address that the command does not need itself: it is looked up when a shell asks for names."""
+    context.meta[f"goqueue.{parameter.name}"] = partial(_choose, context, parameter.name, value, parameter.name)
+    return value
+
+
+def _choose(context: typer.Context, parameter: str, value: str, field: str) -> str:
+    source = _came_from(context, parameter)
+    name, typed = context.meta.get(_CONTEXT, (None, False))
+    if source == "COMMANDLINE" or (source == "ENVIRONMENT" and not typed):
+        return value
+    # What is read from a file is read by commands that need it only.
+    from goqueue.cli.contexts import load_contexts
+
+    book = load_contexts()
+    name = name or book.current
+    return value if name is None else str(getattr(book.named(name), field))
+
+
+def _came_from(context: typer.Context, parameter: str) -> str:
+    source = context.get_parameter_source(parameter)
+    return "DEFAULT" if source is None else source.name
+
+
+def server_of(context: typer.Context) -> str:
+    """For completions: what is known when a shell asks."""
+    choice = context.meta.get(_SERVER)
+    return DEFAULT_SERVER if choice is None else str(choice())
+
+
+def http_of(context: typer.Context) -> str:
+    choice = context.meta.get(_HTTP)
+    return DEFAULT_HTTP if choice is None else str(choice())
+
+
+def _complete_contexts(incomplete: str) -> list[str]:
+    from goqueue.cli.contexts import complete_contexts
+
+    return complete_contexts(incomplete)
+
+
+ServerOption = Annotated[
+    str,
+    typer.Option(
+        "--server",
+        "-s",
+        envvar=_SERVER_VARIABLE,
+        metavar="HOST:PORT",
+        help="The broker's native address.",
+        callback=_choose_server,
+    ),
+]
+HttpOption = Annotated[
+    str,
+    typer.Option(
+        "--http",
+        envvar=_HTTP_VARIABLE,
+        metavar="HOST:PORT",
+        help="The broker's HTTP address.",
+        callback=_choose_http,
+    ),
+]
+RegistryOption = Annotated[
+    str,
+    typer.Option(
+        "--http",
+        "--registry",
+        "-r",
+        envvar=[_REGISTRY_VARIABLE, _HTTP_VARIABLE],
+        metavar="HOST:PORT|URL",
+        help="The broker's HTTP address, or the URL of a registry.",
+        callback=_choose_registry,
+    ),
+]
+ContextOption = Annotated[
+    str | None,
+    typer.Option(
+        "--context",
+        envvar="GOQUEUE_CONTEXT",
+        metavar="NAME",
+        help="The broker that has this name in `goqueue config get-contexts`.",
+        show_default=False,
+        is_eager=True,
+        callback=_note_context,
+        autocompletion=_complete_contexts,
+    ),
+]
+
+
+def add_connection_options(command: Any) -> None:
+    """Let each command that talks to a broker take all of --server, --http and --context, whatever it needs of them."""
+    below = getattr(command, "commands", None)
+    if below:
+        for sub in below.values():
+            add_connection_options(sub)
+        return
+    if not any(is_address(parameter) for parameter in command.params):
+        return
+    taken = {flag for parameter in command.params for flag in parameter.opts}
+    for option in _options():
+        if option.opts[0] not in taken:
+            option.opts = [flag for flag in option.opts if flag not in taken]
+            option.expose_value = False
+            if option.name != "context":
+                option.callback = _note_address
+            command.params.append(option)
+
+
+def is_address(parameter: Any) -> bool:
+    """Whether an option says where a broker is, as opposed to where one shall listen."""
+    variables = parameter.envvar if isinstance(parameter.envvar, list) else [parameter.envvar]
+    return bool({_SERVER_VARIABLE, _HTTP_VARIABLE} & set(variables))
+
+
+def _options() -> list[Any]:
+    def connection(
+        server: ServerOption = DEFAULT_SERVER, http: HttpOption = DEFAULT_HTTP, context: ContextOption = None
+    ) -> None:
+        """Options without a command of their own."""
+
+    single = typer.Typer(add_completion=False, rich_markup_mode=None)
+    single.command()(connection)
+    found: list[Any] = get_command(single).params
+    return found

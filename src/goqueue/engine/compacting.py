@@ -1,0 +1,35 @@
+"""Compact a topic now, without waiting for the broker to do it by itself."""
+
+import asyncio
+
+import msgspec
+
+from goqueue.engine.broker import Broker
+from goqueue.engine.maintenance import Maintenance
+from goqueue.errors import InvalidRequest
+from goqueue.model.topic import Cleanup, TopicName
+
+__all__ = ["CompactedPartition", "compact_topic"]
+
+
+class CompactedPartition(msgspec.Struct, frozen=True):
+    partition: int
+    size_before: int
+    size: int
+
+
+async def compact_topic(broker: Broker, maintenance: Maintenance, name: TopicName) -> list[CompactedPartition]:
+    topic = broker.catalog.topic(name)
+    if topic.config.cleanup is Cleanup.DELETE:
+        raise InvalidRequest(
+            f"{topic.name} keeps every record until retention drops it: its cleanup is delete",
+            hint="change its cleanup to compact or compact,delete first",
+        )
+    # Only what a checkpoint has made durable may be written anew.
+    await asyncio.shield(maintenance.checkpoint())
+    done = []
+    for partition in broker.partitions(topic.name):
+        before = partition.log.size
+        await asyncio.shield(maintenance.compact(partition, topic.config))
+        done.append(CompactedPartition(partition.id.partition, before, partition.log.size))
+    return done

@@ -1,0 +1,71 @@
+"""Settle records by the lease they were given with, as runs of offsets."""
+
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
+from typing import Literal
+
+import msgspec
+
+from goqueue.engine.broker import Broker
+from goqueue.engine.queue import settle
+from goqueue.errors import InvalidRequest
+from goqueue.model.ids import InstantNs
+from goqueue.model.topic import LONGEST_VISIBILITY_MS
+
+__all__ = ["MOST_SETTLED", "LeaseOutcome", "SettleAction", "check_runs", "settle_lease"]
+
+MOST_SETTLED = 100_000
+
+SettleAction = Literal["ack", "nack", "reject", "extend", "release"]
+
+_count = itemgetter(1)
+
+
+class LeaseOutcome(msgspec.Struct, frozen=True):
+    """What became of the records of one lease."""
+
+    committed_offset: int = 0
+    """Everything before it is done."""
+    in_flight: int = 0
+    dead: int = 0
+    """So many went to the dead letters."""
+    dead_letter_topic: str | None = None
+    deadline: InstantNs | None = None
+    """Until when they are the consumer's, of an extension."""
+
+
+def check_runs(leases: Iterable[Sequence[tuple[int, int]]]) -> None:
+    """Before they are written out: a few bytes can name more offsets than there is memory."""
+    total = 0
+    for runs in leases:
+        if min(map(_count, runs), default=1) < 1:
+            raise InvalidRequest("a run of records without a record", hint="count the records of each run")
+        total += sum(map(_count, runs))
+    if total > MOST_SETTLED:
+        raise InvalidRequest("too many records at once", hint=f"settle at most {MOST_SETTLED} in one request")
+
+
+async def settle_lease(
+    broker: Broker, lease: settle.Lease, action: SettleAction, reason: str = "", delay_ms: int | None = None
+) -> LeaseOutcome:
+    """`delay_ms` is the pause of a nack, or the new length of an extension."""
+    dead, topic, deadline = 0, None, None
+    match action:
+        case "ack":
+            await settle.acknowledge(broker, lease)
+        case "nack":
+            became = await settle.nack(broker, lease, reason=reason, pause_ms=delay_ms)
+            dead, topic = len(became.dead), became.dead_letter_topic
+        case "reject":
+            topic = await settle.reject(broker, lease, reason=reason)
+            dead = len(lease.offsets)
+        case "extend":
+            wanted_ms = LONGEST_VISIBILITY_MS + 1 if delay_ms is None else delay_ms
+            deadline = await settle.extend(broker, lease, wanted_ms)
+        case "release":
+            await settle.give_back(broker, lease)
+    state = broker.queues.get(lease.group, lease.log)
+    if state is None:
+        # Deleted in this very moment.
+        return LeaseOutcome(0, 0, dead, topic, deadline)
+    return LeaseOutcome(state.delivery.floor, state.delivery.leased_count, dead, topic, deadline)

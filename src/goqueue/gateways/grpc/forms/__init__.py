@@ -1,0 +1,1 @@
+"""Messages as the values they stand for, and the other way round."""

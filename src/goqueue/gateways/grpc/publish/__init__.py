@@ -1,0 +1,1 @@
+"""Publishing over gRPC: batches, single records, and streams of both."""

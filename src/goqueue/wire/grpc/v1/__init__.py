@@ -1,0 +1,1 @@
+"""Messages and stubs of `goqueue.v1`, made from the protos by `make grpc-stubs`."""
