@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from bench.broker_client import percentiles
 from bench.report import Row, row
 from bench.server import BenchServer, create_topics, put_load, running_server
 from goqueue.core.delivery.delivery import Delivery, Looked, Returns
@@ -47,14 +48,34 @@ def _cycle(server: BenchServer, *, quick: bool) -> list[Row]:
 
 def _latency(server: BenchServer, *, quick: bool) -> list[Row]:
     create_topics(server, "latency")
+    before = _bare_syncs(seconds=1 if quick else 5)
     answer = put_load(
         "queue_client", "latency", address=server.native, topic="latency", rate=5000, seconds=3 if quick else 20
     )
+    after = _bare_syncs(seconds=1 if quick else 5)
     note = "fsync; one worker that polls again while up to 3 of its acknowledgements are under way"
     return [
         row(f"from publish to the worker at 5 K/s, {key}", answer[f"{key}_ms"], "ms", at_most=most, note=note)
         for key, most in (("p50", None), ("p99", 10), ("p999", None))
+    ] + [
+        row("a bare fdatasync of as much, p99", [before["p99_ms"], after["p99_ms"]], "ms", note="before and after that")
     ]
+
+
+def _bare_syncs(seconds: int) -> dict[str, float]:
+    """What the disk takes by itself for ten records of 100 bytes every two milliseconds."""
+    took: list[float] = []
+    with tempfile.TemporaryFile(dir=Path.cwd()) as file:
+        due = time.perf_counter()
+        for _ in range(500 * seconds):
+            due = max(due + 0.002, time.perf_counter())
+            time.sleep(max(0.0, due - time.perf_counter()))
+            began = time.perf_counter()
+            file.write(bytes(1400))
+            file.flush()
+            os.fdatasync(file.fileno())
+            took.append(time.perf_counter() - began)
+    return percentiles(took)
 
 
 def _single(server: BenchServer, *, quick: bool) -> list[Row]:

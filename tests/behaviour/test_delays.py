@@ -25,7 +25,7 @@ async def worked(path, group, topic, *, wait_ms=0):
     return [one.record.value for one in lent]
 
 
-async def worked_until(path, group, topic, count, within_s=10.0):
+async def worked_until(path, group, topic, count, within_s=60.0):
     """Values with the moments at which they came."""
     found = []
     deadline = time.monotonic() + within_s
@@ -59,7 +59,7 @@ async def test_a_delay_counts_from_now(path, topic):
     await path.publish(topic, [Out(b"later", partition=0, delay_ms=300)])
     ((value, at),) = await worked_until(path, topic, topic, 1)
     assert value == b"later"
-    assert 300 * NS_PER_MS <= at - began < 5 * NS_PER_S
+    assert 300 * NS_PER_MS <= at - began < 60 * NS_PER_S
 
 
 @over(Ability.RECORDS, Ability.DELAYS)
@@ -116,11 +116,12 @@ async def test_many_records_are_cancelled_together_and_the_others_are_delivered(
 async def test_of_many_records_those_that_cannot_be_cancelled_do_not_stop_the_others(path, topic):
     records = [
         Out(b"now"),
-        Out(b"soon", delay_ms=50),
+        Out(b"soon", delay_ms=HOUR_MS),
         Out(b"cancelled", delay_ms=HOUR_MS),
         Out(b"later", delay_ms=HOUR_MS),
     ]
     now, soon, cancelled, later = await path.publish(topic, [one._replace(partition=0) for one in records])
+    await path.reschedule(topic, soon, time.time_ns())
     await worked_until(path, topic, topic, 2)
     await path.cancel(topic, cancelled)
     nowhere, beyond = Place(0, 99), Place(7, 0)
@@ -181,11 +182,12 @@ async def test_a_delay_that_cannot_be_is_refused_with_the_same_code_everywhere(p
 
 @over(Ability.RECORDS, Ability.DELAYS)
 async def test_what_is_not_pending_cannot_be_changed(path, topic):
-    (now, soon) = await path.publish(topic, [Out(b"now", partition=0), Out(b"soon", partition=0, delay_ms=50)])
+    (now, soon) = await path.publish(topic, [Out(b"now", partition=0), Out(b"soon", partition=0, delay_ms=HOUR_MS)])
     for place in (now, now._replace(offset=77)):
         for attempt in (path.delay(topic, place), path.cancel(topic, place), path.reschedule(topic, place, 1)):
             with refused("unknown_delay"):
                 await attempt
+    await path.reschedule(topic, soon, time.time_ns())
     assert len(await worked_until(path, topic, topic, 2)) == 2
     for attempt in (path.cancel(topic, soon), path.reschedule(topic, soon, time.time_ns() + NS_PER_S)):
         with refused("delay_is_over"):
@@ -222,7 +224,7 @@ def test_after_a_restart_nothing_is_early_nothing_is_lost_and_cancelled_ones_sta
             path = kind(server)
             await path.create_topic(name, 1)
             now = time.time_ns()
-            due = {b"missed": now + 300 * NS_PER_MS, b"later": now + 6 * NS_PER_S, b"far": now + 3600 * NS_PER_S}
+            due = {b"missed": now + 3 * NS_PER_S, b"later": now + 12 * NS_PER_S, b"far": now + 3600 * NS_PER_S}
             due[b"cancelled"] = due[b"missed"]
             records = [Out(value, deliver_at_ns=at) for value, at in due.items()]
             places = await path.publish(name, [*records, Out(b"now")])
@@ -233,19 +235,19 @@ def test_after_a_restart_nothing_is_early_nothing_is_lost_and_cancelled_ones_sta
         return lives
 
     async def after(server, lives):
+        arrived = {}
         for name, kind in PATHS.items():
             path = kind(server)
-            due = lives[name]
-            assert await worked(path, "passed", name, wait_ms=2000) == [b"missed"]
-            assert values(await path.read(name, 0)) == [b"missed", b"now"] or time.time_ns() > due[b"later"]
-            assert [facts.due_ns for facts in await path.delayed(name)][-1] == due[b"far"]
+            arrived[name] = await worked_until(path, "passed", name, 1)
+            # On a busy machine the later one may be due by now as well.
+            assert values(await path.read(name, 0)) == [b"missed", b"now"] or time.time_ns() > lives[name][b"later"]
+            assert [facts.due_ns for facts in await path.delayed(name)][-1] == lives[name][b"far"]
             await path.close()
         for name, kind in PATHS.items():
             path = kind(server)
-            due = lives[name]
-            ((value, at),) = await worked_until(path, "passed", name, 1)
-            assert value == b"later"
-            assert at >= due[b"later"] - SLACK_NS
+            arrived[name] += await worked_until(path, "passed", name, 2 - len(arrived[name]))
+            assert [value for value, _ in arrived[name]] == [b"missed", b"later"]
+            assert all(at >= lives[name][value] - SLACK_NS for value, at in arrived[name])
             assert values(await path.read(name, 0)) == [b"missed", b"later", b"now"]
             assert await path.delay_stats(name) == {"pending": 1, "delivered": 2, "cancelled": 1}
             assert await worked(path, "new", name) == [b"missed", b"later", b"now"]
@@ -254,7 +256,8 @@ def test_after_a_restart_nothing_is_early_nothing_is_lost_and_cancelled_ones_sta
     with running_server(tmp_path / "broker") as server:
         lives = asyncio.run(before(server))
         (server.kill if how == "crash_and_restart" else server.stop)()
-        time.sleep(0.3)
+        missed = max(due[b"missed"] for due in lives.values())
+        time.sleep(max(0, missed - time.time_ns()) / NS_PER_S)
         server.start()
         asyncio.run(after(server, lives))
 
@@ -265,7 +268,7 @@ def test_records_that_were_cancelled_together_stay_away_after_a_restart(tmp_path
         for name, kind in PATHS.items():
             path = kind(server)
             await path.create_topic(name, 3)
-            due = time.time_ns() + 1500 * NS_PER_MS
+            due = time.time_ns() + 5 * NS_PER_S
             places = await path.publish(name, [Out(b"%d" % n, partition=n % 3, deliver_at_ns=due) for n in range(30)])
             assert await worked(path, "passed", name) == []
             assert await path.cancel_many(name, places[3:27]) == (sorted(places[3:27]), {})

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 
 from goqueue.model.contexts import contexts_in, count_of, cut, first_distance
 from goqueue.model.log import LogId
@@ -36,9 +37,10 @@ class Carried:
     def has(self, log: LogId) -> bool:
         return log in self._logs
 
-    def put_aside(self, log: LogId, offset: int) -> None:
-        """It carries the context of a trace that does not count."""
-        self._grow(self._page(log, offset // PAGE).put_aside(offset))
+    def put_aside(self, log: LogId, offsets: Iterable[int]) -> None:
+        """They carry contexts of traces that do not count. Offsets ascend."""
+        for number, here in groupby(offsets, lambda offset: offset // PAGE):
+            self._grow(self._page(log, number).put_aside(here))
 
     def put(self, log: LogId, offset: int, contexts: bytes) -> None:
         """Of records from this offset on, see `goqueue.model.contexts`."""
@@ -101,13 +103,14 @@ class _Page:
         """How many it takes room for: contexts that were put in twice count twice until they are asked for."""
         return len(self._known) + self._new_count
 
-    def put_aside(self, offset: int) -> int:
+    def put_aside(self, offsets: Iterable[int]) -> int:
+        """By how many it has grown."""
         before = len(self)
-        self._known[offset] = None
+        self._known.update(dict.fromkeys(offsets))
         return len(self) - before
 
     def put(self, offset: int, contexts: bytes) -> int:
-        """By how many it has grown."""
+        """As `put_aside`."""
         before = len(self)
         self._new.append((offset, contexts))
         self._new_count += count_of(contexts)

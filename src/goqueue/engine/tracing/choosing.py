@@ -37,14 +37,15 @@ def choose(tracing: Tracing, chosen: Sampler, log: LogId, offsets: Sequence[int]
     if is_each and carried == counted:
         return _detailed(places, records)
     here = {offset for place in places for offset in place.offsets}
-    carriers = here if carried == counted else set(offsets) if is_each else _all_carriers(offsets, records)
     plain = _by_offset(chosen, log.partition, offsets)
-    for offset in offsets_of(plain):
-        if offset in carriers and offset not in here:
-            # It is in a trace that does not count.
-            tracing.carried.put_aside(log, offset)
-    if not is_each:
+    if is_each:
+        aside = [offset for offset in offsets_of(plain) if offset not in here]
+    else:
+        carriers = here if carried == counted else _all_carriers(offsets, records)
+        aside = [offset for offset in offsets_of(plain) if offset in carriers and offset not in here]
         places += [Place(first, count) for first, count in leave_out(plain, carriers)]
+    # They are in traces that do not count.
+    tracing.carried.put_aside(log, aside)
     return _detailed(places, records)
 
 
