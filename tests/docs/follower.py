@@ -16,7 +16,7 @@ __all__ = ["Follower"]
 
 HERE = Path(__file__).parent
 BIN = Path(sys.executable).parent
-WITHIN_S = 120.0
+WITHIN_S = 300.0
 LOOK_EVERY_S = 0.02
 
 
@@ -35,6 +35,7 @@ class Follower:
             "BROKER_DATA": str(server.folder / "data"),
             "GOQUEUE_REGISTRY": f"http://{server.http}/schemas",
             "PYTHONPATH": str(HERE.parents[1]),
+            "SPARK_CONF_DIR": str(HERE.parent / "spark" / "conf"),
             "COLUMNS": "120",
         }
         self._kernel: subprocess.Popen[str] | None = None

@@ -37,7 +37,7 @@ def test_settings_that_a_page_shows_are_settings(page, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1500)
 @pytest.mark.parametrize("page", FOLLOWED)
 def test_a_reader_can_do_what_the_page_says(page, tmp_path):
     folder = tmp_path / "reader"

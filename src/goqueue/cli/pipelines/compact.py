@@ -1,5 +1,6 @@
 """`goqueue pipeline compact`: the last value of each key of a topic, as a Parquet table."""
 
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -50,7 +51,8 @@ def compact(
             topic=topic,
             to=to,
             server=server,
-            path=path,
+            # Readers may have another working folder than whoever typed it.
+            path=None if path is None else os.path.abspath(path),
             at=place,
             columns=schema,
             registry=registry,
