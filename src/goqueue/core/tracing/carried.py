@@ -96,7 +96,7 @@ class _Page:
 
     def __init__(self) -> None:
         self._known: dict[int, TraceContext | None] = {}
-        self._new: list[tuple[int, bytes]] = []
+        self._new: list[tuple[int, bytes | list[int]]] = []
         self._new_count = 0
 
     def __len__(self) -> int:
@@ -105,23 +105,30 @@ class _Page:
 
     def put_aside(self, offsets: Iterable[int]) -> int:
         """By how many it has grown."""
-        before = len(self)
-        self._known.update(dict.fromkeys(offsets))
-        return len(self) - before
+        aside = list(offsets)
+        self._new.append((0, aside))
+        self._new_count += len(aside)
+        return self._grown(len(aside))
 
     def put(self, offset: int, contexts: bytes) -> int:
         """As `put_aside`."""
-        before = len(self)
         self._new.append((offset, contexts))
         self._new_count += count_of(contexts)
+        return self._grown(count_of(contexts))
+
+    def _grown(self, by: int) -> int:
+        before = len(self) - by
         if self._new_count > 2 * PAGE:
             self.known()
         return len(self) - before
 
     def known(self) -> dict[int, TraceContext | None]:
         if self._new:
-            for offset, contexts in self._new:
-                self._known.update((offset + distance, context) for distance, context in contexts_in(contexts))
+            for offset, put in self._new:
+                if isinstance(put, bytes):
+                    self._known.update((offset + distance, context) for distance, context in contexts_in(put))
+                else:
+                    self._known.update(dict.fromkeys(put))
             self._new.clear()
             self._new_count = 0
         return self._known
