@@ -1,10 +1,8 @@
 """gRPC as a path: the generated stubs, and nothing around them."""
 
-import asyncio
-import contextlib
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import grpc
@@ -32,6 +30,7 @@ from goqueue.wire.grpc.v1 import (
     transactions_pb2,
     transactions_pb2_grpc,
 )
+from tests.behaviour.beating import Beating, beating_consumer
 from tests.behaviour.grpc_messages import (
     changed,
     check_item,
@@ -47,7 +46,7 @@ from tests.behaviour.grpc_messages import (
     topic_facts,
 )
 from tests.behaviour.path import Ability, Assignment, DelayFacts, Got, GroupFacts, Lent, Out, Place, Refused, TopicFacts
-from tests.behaviour.path_grpc_roles import GrpcConsuming, GrpcWorking
+from tests.behaviour.path_grpc_worker import GrpcWorking
 from tests.behaviour.serving import Server
 
 __all__ = ["GrpcPath"]
@@ -378,17 +377,8 @@ class GrpcPath:
         with refusals():
             await self._offsets.CommitOffsets(request)
 
-    @asynccontextmanager
-    async def consumer(self, group: str, *topics: str, **options: Any) -> AsyncIterator[GrpcConsuming]:
-        member = GrpcConsuming(self, group, await self.join(group, topics, **options))
-        beating = asyncio.create_task(member.stay())
-        try:
-            yield member
-        finally:
-            beating.cancel()
-            await asyncio.wait([beating])
-            with contextlib.suppress(Refused):
-                await self.leave(group, member.told.member_id)
+    def consumer(self, group: str, *topics: str, **options: Any) -> AbstractAsyncContextManager[Beating]:
+        return beating_consumer(self, group, topics, **options)
 
     # Queue.
 

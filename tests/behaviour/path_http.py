@@ -1,11 +1,9 @@
 """HTTP as a path: requests and JSON as the API describes them."""
 
-import asyncio
-import contextlib
 import secrets
 from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +11,7 @@ import httpx
 
 from goqueue.model.log import LogId
 from goqueue.model.topic import TopicConfig
+from tests.behaviour.beating import Beating, beating_consumer
 from tests.behaviour.path import Ability, Assignment, DelayFacts, Got, GroupFacts, Lent, Out, Place, Refused, TopicFacts
 from tests.behaviour.serving import Server
 
@@ -236,17 +235,8 @@ class HttpPath:
             body |= {"member_id": member.member_id, "generation": member.generation}
         await self._ask("POST", f"/groups/{group}/offsets", body)
 
-    @asynccontextmanager
-    async def consumer(self, group: str, *topics: str, **options: Any) -> AsyncIterator["HttpConsuming"]:
-        member = HttpConsuming(self, group, await self.join(group, topics, **options))
-        beating = asyncio.create_task(member.stay())
-        try:
-            yield member
-        finally:
-            beating.cancel()
-            await asyncio.wait([beating])
-            with contextlib.suppress(Refused):
-                await self.leave(group, member.told.member_id)
+    def consumer(self, group: str, *topics: str, **options: Any) -> AbstractAsyncContextManager[Beating]:
+        return beating_consumer(self, group, topics, **options)
 
     # Queue.
 
@@ -327,34 +317,6 @@ class HttpWorking:
         failed = next((one for one in results if not one["success"]), None)
         if failed is not None:
             raise Refused(failed["code"], failed["error"])
-
-
-class HttpConsuming:
-    """What a program in another language would do: beat, poll, commit."""
-
-    BEAT_S = 0.05
-
-    def __init__(self, path: HttpPath, group: str, told: Assignment) -> None:
-        self._path = path
-        self._group = group
-        self._after: dict[LogId, int] = {}
-        self.told = told
-
-    async def stay(self) -> None:
-        while True:
-            await asyncio.sleep(self.BEAT_S)
-            self.told = await self._path.heartbeat(self._group, self.told, self.told.partitions)
-
-    async def poll(self, *, wait_ms: int = 1000, limit: int = 500) -> list[Got]:
-        found, after = await self._path.poll_page(self._group, self.told, wait_ms, limit)
-        self._after |= after
-        return found
-
-    async def commit(self) -> None:
-        await self._path.commit(self._group, self._after, self.told)
-
-    async def assigned(self) -> frozenset[LogId]:
-        return self.told.partitions
 
 
 def _offsets(given: Mapping[str, Mapping[str, int]]) -> dict[LogId, int]:

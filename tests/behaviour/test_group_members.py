@@ -263,3 +263,14 @@ async def test_a_pattern_takes_in_topics_made_later(path, topic):
     await path.delete_topic(f"{topic}-more")
     (member,) = await settle(path, topic, member)
     assert member.partitions == logs(topic, 0, 1, 2, 3)
+
+
+@over_members
+@pytest.mark.parametrize("option", ["client_id", "instance_id"])
+async def test_a_name_that_is_too_long_is_refused_and_nobody_joins(path, topic, option):
+    with refused("invalid_request"):
+        await path.join(topic, [topic], **{option: "x" * 201})
+    with refused("unknown_group"):
+        await path.group(topic)
+    member = await path.join(topic, [topic], **{option: "x" * 200})
+    assert member.partitions == logs(topic, 0, 1, 2, 3)

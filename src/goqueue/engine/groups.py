@@ -49,7 +49,10 @@ __all__ = [
 
 HEARTBEAT_MS = 3000
 MOST_GROUPS = 100_000
-_CLIENT_ID_LENGTH = 200
+LONGEST_MEMBER_ID = 512
+LONGEST_NAME = 200
+"""Of a program, or of a member that keeps its place."""
+MOST_TOPICS = 1000
 NS_PER_MS = 1_000_000
 INTERNAL_PREFIX = "__"
 
@@ -100,11 +103,8 @@ async def join_group(broker: Broker, name: str, request: JoinRequest) -> Assignm
     if name not in broker.groups:
         _check_room(broker)
     client_id = request.client_id or "client"
-    if len(client_id) > _CLIENT_ID_LENGTH:
-        raise InvalidRequest(f"a client id of {len(client_id)} characters", hint=f"use at most {_CLIENT_ID_LENGTH}")
+    _check_wish(request)
     member_id = request.member_id or f"{client_id}-{broker.entropy.token_bytes(8).hex()}"
-    for topic in request.topics:
-        topic_name(topic)
     await _change(
         broker,
         name,
@@ -123,6 +123,21 @@ async def join_group(broker: Broker, name: str, request: JoinRequest) -> Assignm
         is_new=True,
     )
     return broker.groups.group(name).assignment(member_id)
+
+
+def _check_wish(request: JoinRequest) -> None:
+    """Names are kept for each member, and written down with each change of the group."""
+    for what, text, most in (
+        ("client id", request.client_id, LONGEST_NAME),
+        ("instance id", request.instance_id, LONGEST_NAME),
+        ("member id", request.member_id, LONGEST_MEMBER_ID),
+    ):
+        if text is not None and len(text) > most:
+            raise InvalidRequest(f"a {what} of {len(text)} characters", hint=f"use at most {most}")
+    if len(request.topics) > MOST_TOPICS:
+        raise InvalidRequest(f"{len(request.topics)} topics", hint=f"name at most {MOST_TOPICS}, or give a pattern")
+    for topic in request.topics:
+        topic_name(topic)
 
 
 def _check_room(broker: Broker) -> None:

@@ -8,11 +8,28 @@ import re
 from hashlib import sha256
 from typing import NamedTuple
 
-__all__ = ["SAMPLED", "TRACEPARENT", "TRACESTATE", "Birth", "TraceContext", "born_at", "child_of", "parse_traceparent"]
+__all__ = [
+    "SAMPLED",
+    "TRACEPARENT",
+    "TRACESTATE",
+    "Birth",
+    "TraceContext",
+    "TraceHeaders",
+    "born_at",
+    "child_of",
+    "in_trace",
+    "parse_traceparent",
+    "trace_headers",
+]
 
 TRACEPARENT = "traceparent"
 TRACESTATE = "tracestate"
 SAMPLED = 1
+LONGEST_STATE = 512
+"""What the standard asks to be passed on; a longer one is left behind."""
+
+TraceHeaders = tuple[tuple[str, bytes], ...]
+"""Of a record, or for records that carry no trace of their own."""
 
 _FORM = re.compile(rb"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?", re.DOTALL)
 _NO_TRACE, _NO_SPAN = "0" * 32, "0" * 16
@@ -61,3 +78,20 @@ def parse_traceparent(value: bytes) -> TraceContext | None:
         return None
     trace_id, span_id = found[2].decode(), found[3].decode()
     return None if trace_id == _NO_TRACE or span_id == _NO_SPAN else TraceContext(trace_id, span_id, int(found[4], 16))
+
+
+def trace_headers(traceparent: bytes, tracestate: bytes) -> TraceHeaders:
+    """What a request says of its trace, as headers for its records; none when it says nothing that counts."""
+    parent, state = traceparent.strip(), tracestate.strip()
+    if parse_traceparent(parent) is None:
+        # Then the state has no meaning either.
+        return ()
+    own = ((TRACEPARENT, parent),)
+    return (*own, (TRACESTATE, state)) if 0 < len(state) <= LONGEST_STATE else own
+
+
+def in_trace(headers: TraceHeaders, trace: TraceHeaders) -> TraceHeaders:
+    """Headers of a record that is in the trace of its request, unless it carries a context already."""
+    if not trace or any(name.lower() == TRACEPARENT for name, _ in headers):
+        return headers
+    return (*(one for one in headers if one[0].lower() != TRACESTATE), *trace)

@@ -13,6 +13,7 @@ from goqueue.model.ids import InstantNs
 from goqueue.model.log import LogId
 
 __all__ = [
+    "MOST_RECEIPTS",
     "ReceiptOutcome",
     "ack_receipts",
     "extend_receipts",
@@ -21,6 +22,9 @@ __all__ = [
     "reject_receipts",
     "release_receipts",
 ]
+
+MOST_RECEIPTS = 10_000
+"""In one request: each is a text to be taken apart, unlike the offsets of a lease."""
 
 Said = Callable[[Receipt], dict[str, Any]]
 Act = Callable[[settle.Lease], Awaitable[Said]]

@@ -1,4 +1,4 @@
-"""The standard health service: whether the broker takes traffic, as /ready says it."""
+"""The standard health service: whether the broker takes traffic, as /readyz says it."""
 
 import asyncio
 from collections.abc import Collection

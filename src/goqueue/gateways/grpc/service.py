@@ -11,12 +11,9 @@ from google.protobuf.message_factory import GetMessageClass
 
 from goqueue.errors import InvalidRequest
 from goqueue.gateways.grpc.room import Room
-from goqueue.model.trace import TRACEPARENT, TRACESTATE, parse_traceparent
+from goqueue.model.trace import TRACEPARENT, TRACESTATE, TraceHeaders, trace_headers
 
 __all__ = ["Call", "ClientGone", "Handler", "Service", "parse"]
-
-LONGEST_STATE = 512
-"""What the standard asks to be passed on; a longer one is left behind."""
 
 Handler = Callable[..., Awaitable[Any]]
 """(request, call) → response; of methods that stream answers (request, call), and of those that also take a stream
@@ -65,16 +62,10 @@ class Call:
         while (payload := await self._context.read()) is not grpc.aio.EOF:
             yield parse(kind, payload), len(payload)
 
-    def trace(self) -> tuple[tuple[str, bytes], ...]:
+    def trace(self) -> TraceHeaders:
         """The trace that the call belongs to, as headers for its records."""
         given = {name: _bytes(value) for name, value in self._context.invocation_metadata() or ()}
-        parent = given.get(TRACEPARENT, b"").strip()
-        if parse_traceparent(parent) is None:
-            # Then the state has no meaning either.
-            return ()
-        state = given.get(TRACESTATE, b"").strip()
-        own = ((TRACEPARENT, parent),)
-        return (*own, (TRACESTATE, state)) if 0 < len(state) <= LONGEST_STATE else own
+        return trace_headers(given.get(TRACEPARENT, b""), given.get(TRACESTATE, b""))
 
 
 def parse(kind: type[Message], payload: bytes) -> Any:

@@ -3,40 +3,25 @@
 from collections.abc import Iterable
 from contextvars import ContextVar
 
-import msgspec
+from goqueue.model.trace import TRACEPARENT, TRACESTATE, TraceHeaders, trace_headers
 
-from goqueue.model.record import Record
-from goqueue.model.trace import TRACEPARENT, TRACESTATE, parse_traceparent
-
-__all__ = ["NAMES", "Pairs", "in_trace", "read_trace"]
+__all__ = ["NAMES", "Pairs", "read_trace", "trace_of_request"]
 
 NAMES = (TRACEPARENT, TRACESTATE)
-LONGEST_STATE = 512
-"""What the standard asks to be passed on; a longer one is left behind."""
 
 Pairs = tuple[tuple[bytes, bytes], ...]
 
-_HEADERS: ContextVar[tuple[tuple[str, bytes], ...]] = ContextVar("trace_headers", default=())
+_HEADERS: ContextVar[TraceHeaders] = ContextVar("trace_headers", default=())
 
 
 def read_trace(headers: Iterable[tuple[bytes, bytes]]) -> Pairs:
     """Note it for the records of this request; what of it the answer repeats."""
     given = {name: value for name, value in headers if name in (b"traceparent", b"tracestate")}
-    parent = given.get(b"traceparent", b"").strip()
-    if parse_traceparent(parent) is None:
-        # Then the state has no meaning either.
-        _HEADERS.set(())
-        return ()
-    state = given.get(b"tracestate", b"").strip()
-    own = ((TRACEPARENT, parent),)
-    _HEADERS.set((*own, (TRACESTATE, state)) if 0 < len(state) <= LONGEST_STATE else own)
-    return ((b"traceparent", parent),)
+    found = trace_headers(given.get(b"traceparent", b""), given.get(b"tracestate", b""))
+    _HEADERS.set(found)
+    return tuple((b"traceparent", value) for name, value in found if name == TRACEPARENT)
 
 
-def in_trace(record: Record) -> Record:
-    """The record with the context of the request that is being answered, unless it has one."""
-    headers = _HEADERS.get()
-    if not headers or any(name.lower() == TRACEPARENT for name, _ in record.headers):
-        return record
-    others = tuple(one for one in record.headers if one[0].lower() != TRACESTATE)
-    return msgspec.structs.replace(record, headers=(*others, *headers))
+def trace_of_request() -> TraceHeaders:
+    """Of the one that is being answered."""
+    return _HEADERS.get()

@@ -7,8 +7,7 @@ from goqueue.core.groups.views import Assignment, GroupView, MemberView
 from goqueue.engine import groups
 from goqueue.engine.broker import Broker
 from goqueue.engine.queue.policies import set_policy
-from goqueue.errors import InvalidRequest
-from goqueue.gateways.grpc.forms.asking import at_most, optional, read
+from goqueue.gateways.grpc.forms.asking import optional, read
 from goqueue.gateways.grpc.forms.showing import show
 from goqueue.gateways.grpc.held import HeldMembers
 from goqueue.gateways.grpc.service import Call, Handler, Service
@@ -17,9 +16,6 @@ from goqueue.wire.grpc.v1 import groups_pb2 as wire
 from goqueue.wire.grpc.v1 import places_pb2
 
 __all__ = ["group_service"]
-
-LONGEST_ID = 512
-MOST_TOPICS = 1000
 
 
 def group_service(broker: Broker, held: HeldMembers) -> Service:
@@ -48,10 +44,6 @@ class _Members:
         self._held = held
 
     async def join(self, request: wire.JoinGroupRequest, _: Call) -> wire.JoinGroupResponse:
-        at_most("instance id", request.instance_id, LONGEST_ID)
-        at_most("member id", request.member_id, LONGEST_ID)
-        if len(request.topics) > MOST_TOPICS:
-            raise InvalidRequest(f"{len(request.topics)} topics", hint=f"name at most {MOST_TOPICS}, or give a pattern")
         wanted = read(request, groups.JoinRequest, client_id=request.client_id)
         assignment = await groups.join_group(self._broker, request.group, wanted)
         view = self._broker.groups.group(request.group).describe()

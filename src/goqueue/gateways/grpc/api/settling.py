@@ -6,7 +6,7 @@ from itertools import chain
 
 from goqueue.engine.broker import Broker
 from goqueue.engine.queue import by_receipt
-from goqueue.engine.queue.by_lease import MOST_SETTLED, SettleAction, check_runs, settle_lease
+from goqueue.engine.queue.by_lease import SettleAction, check_runs, settle_lease
 from goqueue.engine.queue.by_receipt import ReceiptOutcome
 from goqueue.engine.queue.settle import Lease, offsets_of
 from goqueue.errors import GoQueueError, InvalidRequest
@@ -67,8 +67,9 @@ def check_settled(given: wire.Settled) -> None:
     """Before anything is done with them."""
     if not given.receipts and not given.leases:
         raise InvalidRequest("no records", hint="say which records it is about, by receipts or by leases")
-    if len(given.receipts) > MOST_SETTLED:
-        raise InvalidRequest("too many records at once", hint=f"settle at most {MOST_SETTLED} in one request")
+    if len(given.receipts) > by_receipt.MOST_RECEIPTS:
+        hint = f"give at most {by_receipt.MOST_RECEIPTS} receipts in one request, or leases"
+        raise InvalidRequest("too many receipts at once", hint=hint)
     check_runs([(run.first, run.count) for run in lease.runs] for lease in given.leases)
 
 

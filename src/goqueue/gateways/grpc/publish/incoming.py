@@ -6,18 +6,15 @@ from goqueue.model.expiry import expires_ns, with_expiry
 from goqueue.model.priority import NORMAL
 from goqueue.model.record import Record
 from goqueue.model.topic import Durability
-from goqueue.model.trace import TRACEPARENT, TRACESTATE
+from goqueue.model.trace import TraceHeaders, in_trace
 from goqueue.wire.grpc.v1 import records_pb2 as wire
 
-__all__ = ["Trace", "outgoing_of"]
-
-Trace = tuple[tuple[str, bytes], ...]
-"""Headers for records that carry no trace of their own."""
+__all__ = ["outgoing_of"]
 
 
 def outgoing_of(
     given: wire.Record,
-    trace: Trace,
+    trace: TraceHeaders,
     partition: int | None,
     durability: Durability | None,
     *,
@@ -29,7 +26,7 @@ def outgoing_of(
     record = Record(
         given.value if has("value") else None,
         given.key if has("key") else None,
-        tuple((header.name, header.value) for header in given.headers),
+        in_trace(tuple((header.name, header.value) for header in given.headers), trace),
         given.priority if has("priority") else NORMAL,
     )
     ttl_ms = given.ttl_ms if has("ttl_ms") else None
@@ -38,17 +35,10 @@ def outgoing_of(
         record = with_expiry(record, expiry)
     delay_ms = given.delay_ms if has("delay_ms") else None
     return Outgoing(
-        _in_trace(record, trace),
+        record,
         given.partition if has("partition") else partition,
         durability,
         confirmed,
         given.id if has("id") else None,
         due_ns(delay_ms, given.deliver_at_ns if has("deliver_at_ns") else None, now_ns=now_ns),
     )
-
-
-def _in_trace(record: Record, trace: Trace) -> Record:
-    if not trace or any(name.lower() == TRACEPARENT for name, _ in record.headers):
-        return record
-    others = tuple(one for one in record.headers if one[0].lower() != TRACESTATE)
-    return Record(record.value, record.key, (*others, *trace), record.priority)

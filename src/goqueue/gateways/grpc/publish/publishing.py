@@ -11,8 +11,9 @@ from goqueue.errors import GoQueueError, InvalidRequest, UnknownTopic
 from goqueue.gateways.grpc.answering import detail_of
 from goqueue.gateways.grpc.choices import durability_of
 from goqueue.gateways.grpc.publish.batches import batch_of, published_batch, transaction_of, wants_confirmation
-from goqueue.gateways.grpc.publish.incoming import Trace, outgoing_of
+from goqueue.gateways.grpc.publish.incoming import outgoing_of
 from goqueue.model.topic import TopicName, topic_name
+from goqueue.model.trace import TraceHeaders
 from goqueue.wire.grpc.v1 import publish_pb2 as wire
 
 __all__ = ["Answered", "Publishing"]
@@ -54,7 +55,7 @@ class Publishing:
 
     # Single records.
 
-    async def records(self, request: wire.PublishRequest, trace: Trace) -> wire.PublishResponse:
+    async def records(self, request: wire.PublishRequest, trace: TraceHeaders) -> wire.PublishResponse:
         name = topic_name(request.topic)
         broker, now = self._broker, self._broker.clock.now_ns()
         try:
@@ -82,7 +83,7 @@ class Publishing:
         return wire.PublishResponse(results=[_result(outcomes[number]) for number in range(len(outcomes))])
 
     async def _in_transaction(
-        self, name: TopicName, request: wire.PublishRequest, trace: Trace, now_ns: int
+        self, name: TopicName, request: wire.PublishRequest, trace: TraceHeaders, now_ns: int
     ) -> wire.PublishResponse:
         """All of them or none."""
         transaction = transaction_of(request)
@@ -118,7 +119,7 @@ def _check_form(request: wire.PublishRequest) -> None:
         raise InvalidRequest(f"{' and '.join(misplaced)} with single records", hint="give it in each record")
 
 
-def _each(request: wire.PublishRequest, trace: Trace, now_ns: int) -> "list[Outgoing | GoQueueError]":
+def _each(request: wire.PublishRequest, trace: TraceHeaders, now_ns: int) -> "list[Outgoing | GoQueueError]":
     """Each record, or what is wrong with it."""
     partition = request.partition if request.HasField("partition") else None
     durability, confirmed = durability_of(request.durability), wants_confirmation(request)

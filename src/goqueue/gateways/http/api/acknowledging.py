@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from goqueue.engine.broker import Broker
 from goqueue.engine.queue import by_receipt
-from goqueue.engine.queue.by_receipt import ReceiptOutcome
+from goqueue.engine.queue.by_receipt import MOST_RECEIPTS, ReceiptOutcome
 from goqueue.errors import GoQueueError, InvalidRequest
 from goqueue.gateways.http.endpoint import Endpoint, Nothing, Reply
 from goqueue.gateways.http.forms.times import Duration, duration_ms, instant_text
@@ -18,7 +18,6 @@ from goqueue.model.topic import LONGEST_VISIBILITY_MS
 __all__ = ["ENDPOINTS"]
 
 TAG = "Acknowledgement"
-MOST_RECEIPTS = 10_000
 
 ReceiptText = Annotated[str, Meta(min_length=1, max_length=1000, description="receipt_handle of a polled record")]
 ReasonText = Annotated[str, Meta(max_length=1000, description="kept with the record")]

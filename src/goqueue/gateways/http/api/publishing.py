@@ -17,10 +17,11 @@ from goqueue.gateways.http.forms.expiry import Expires, expiry_from
 from goqueue.gateways.http.forms.times import instant_text
 from goqueue.gateways.http.forms.values import Headers, PriorityName, key_and_value, priority_number
 from goqueue.gateways.http.responses import ErrorBody, error_body, retry_after
-from goqueue.gateways.http.trace_headers import in_trace
+from goqueue.gateways.http.trace_headers import trace_of_request
 from goqueue.model.expiry import with_expiry
 from goqueue.model.record_id import LONGEST_ID
 from goqueue.model.topic import MOST_PARTITIONS, Durability, TopicName, topic_name
+from goqueue.model.trace import in_trace
 
 __all__ = [
     "MOST_MESSAGES",
@@ -186,7 +187,9 @@ def outgoing_of(message: MessageIn, defaults: MessageIn, now_ns: int) -> Outgoin
     expiry = expiry_from(message.expires, now_ns=now_ns)
     if expiry is not None:
         record = with_expiry(record, expiry)
-    record = in_trace(record)
+    headers = in_trace(record.headers, trace_of_request())
+    if headers is not record.headers:
+        record = msgspec.structs.replace(record, headers=headers)
     durability = message.durability if message.durability is not UNSET else defaults.durability
     acks = message.acks if message.acks is not UNSET else defaults.acks
     return Outgoing(

@@ -5,8 +5,9 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from goqueue.engine.queue.by_receipt import MOST_RECEIPTS
 from goqueue.engine.transactions.beginning import InTransaction
-from goqueue.gateways.http.api.acknowledging import MOST_RECEIPTS, ReasonText, ReceiptText
+from goqueue.gateways.http.api.acknowledging import ReasonText, ReceiptText
 from goqueue.gateways.http.api.group_shapes import Generation, GroupText, MemberText, OffsetNumber, PartitionText
 from goqueue.gateways.http.api.params import TopicText
 from goqueue.gateways.http.api.publishing import MOST_MESSAGES, MessageIn, PublishBody

@@ -1,14 +1,13 @@
-"""What programs do over gRPC that consume in a group, or work for one."""
+"""A worker over gRPC."""
 
-import asyncio
 from typing import Any
 
 from goqueue.model.log import LogId
 from goqueue.wire.grpc.v1 import queue_pb2
 from tests.behaviour.grpc_messages import check_all, lent_of, offsets_of, refusals, settled
-from tests.behaviour.path import Assignment, Got, Lent
+from tests.behaviour.path import Lent
 
-__all__ = ["GrpcConsuming", "GrpcWorking"]
+__all__ = ["GrpcWorking"]
 
 
 class GrpcWorking:
@@ -55,31 +54,3 @@ class GrpcWorking:
     async def release(self, *lent: Lent) -> None:
         with refusals():
             check_all(await self._queue.Release(queue_pb2.ReleaseRequest(records=settled(lent))))
-
-
-class GrpcConsuming:
-    """What a program does that does not use Subscribe: beat, poll, commit."""
-
-    BEAT_S = 0.05
-
-    def __init__(self, path: Any, group: str, told: Assignment) -> None:
-        self._path = path
-        self._group = group
-        self._after: dict[LogId, int] = {}
-        self.told = told
-
-    async def stay(self) -> None:
-        while True:
-            await asyncio.sleep(self.BEAT_S)
-            self.told = await self._path.heartbeat(self._group, self.told, self.told.partitions)
-
-    async def poll(self, *, wait_ms: int = 1000, limit: int = 500) -> list[Got]:
-        found, after = await self._path.poll_page(self._group, self.told, wait_ms, limit)
-        self._after |= after
-        return found
-
-    async def commit(self) -> None:
-        await self._path.commit(self._group, self._after, self.told)
-
-    async def assigned(self) -> frozenset[LogId]:
-        return self.told.partitions
