@@ -29,8 +29,8 @@ READY_ROWS = 5000
 FEWER = 5
 """A source of rows is so slow that it gets a fifth of them."""
 TICK_S = 0.01
-WARM_UP_S = 5.0
-LONGEST_WAIT_S = 60.0
+WARM_UP_S = 8.0
+LONGEST_WAIT_S = 120.0
 
 
 class RowReader(BatchReader):
@@ -179,18 +179,18 @@ def floor(*, address: str, topic: str, batches: int, master: str) -> dict[str, A
 
 
 def latency(*, address: str, topic: str, target: str, rate: int, seconds: float, master: str) -> dict[str, Any]:
-    """From a producer through a query to a consumer of what it wrote, at a steady rate."""
+    """From a producer through a query to a consumer of what it wrote, at a steady rate, of what is sent when warm."""
     spark = _session(master)
-    waits: list[float] = []
+    arrived: list[tuple[float, float]] = []
+    """When it was sent, and how long it took."""
     ended = threading.Event()
 
     def consume() -> None:
         with Consumer(target, bootstrap=address, start="earliest") as consumer:
             while not ended.is_set():
+                found = consumer.poll(wait_ms=200, limit=10_000)
                 now = time.time()
-                waits.extend(
-                    now - float(one.value[:20]) for one in consumer.poll(wait_ms=200, limit=10_000) if one.value
-                )
+                arrived.extend((sent := float(one.value[:20]), now - sent) for one in found if one.value)
 
     with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as folder:
         query = (
@@ -209,18 +209,29 @@ def latency(*, address: str, topic: str, target: str, rate: int, seconds: float,
         reader = threading.Thread(target=consume)
         reader.start()
         with Producer(address) as producer:
-            # Starting Java and Python is not what one waits for later.
-            _send_steadily(producer, topic, rate, WARM_UP_S)
-            _until(lambda: len(waits) >= rate * WARM_UP_S * 0.99)
-            begun = len(waits)
-            _send_steadily(producer, topic, rate, seconds)
-            _until(lambda: len(waits) >= begun + rate * seconds * 0.99)
+            # Starting Java and Python is not what one waits for later, nor what piles up meanwhile.
+            sent = _send_steadily(producer, topic, rate, WARM_UP_S)
+            _until(lambda: len(arrived) >= sent)
+            sent += _send_steadily(producer, topic, rate, WARM_UP_S)
+            begun = time.time()
+            measured = _send_steadily(producer, topic, rate, seconds)
+            _until(lambda: len(arrived) >= sent + measured)
         ended.set()
         reader.join()
+        batches = [one["durationMs"]["triggerExecution"] for one in query.recentProgress if one["numInputRows"]]
         query.stop()
     spark.stop()
-    steady = sorted(waits[begun:])
-    return {"p50_ms": 1e3 * statistics.median(steady), "p99_ms": 1e3 * steady[int(len(steady) * 0.99)]}
+    steady = [one for one in arrived if one[0] >= begun]
+    waits = sorted(wait for _, wait in steady)
+    middle = begun + seconds / 2
+    return {
+        "p50_ms": 1e3 * statistics.median(waits),
+        "p99_ms": 1e3 * waits[int(len(waits) * 0.99)],
+        "first_half_ms": 1e3 * statistics.median(wait for at, wait in steady if at < middle),
+        "second_half_ms": 1e3 * statistics.median(wait for at, wait in steady if at >= middle),
+        "sent_per_s": measured / seconds,
+        "batch_ms": statistics.median(batches),
+    }
 
 
 def _until(holds: Callable[[], bool]) -> None:
@@ -230,7 +241,8 @@ def _until(holds: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def _send_steadily(producer: Producer, topic: str, rate: int, seconds: float) -> None:
+def _send_steadily(producer: Producer, topic: str, rate: int, seconds: float) -> int:
+    """How many it sent."""
     begun = time.monotonic()
     sent = 0
     while (passed := time.monotonic() - begun) < seconds:
@@ -240,6 +252,7 @@ def _send_steadily(producer: Producer, topic: str, rate: int, seconds: float) ->
             producer.send_many(topic, [stamp + b"x" * 80] * due)
             sent += due
         time.sleep(TICK_S)
+    return sent
 
 
 def fill(*, address: str, topic: str, count: int, size: int) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from tests.behaviour.serving import Server, running_server
 
 # Every Spark that a test starts reads it, also in processes of its own.
 os.environ["SPARK_CONF_DIR"] = str(Path(__file__).parent / "conf")
+# It starts Python again for each stream and for each failure: compiling modules every time takes longer than the tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_collection_modifyitems(items):

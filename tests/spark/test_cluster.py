@@ -11,6 +11,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from goqueue.client.sync import Admin
 from tests.behaviour.serving import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -40,18 +41,26 @@ def wait_for(log, said, times=1):
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """What is installed on no executor, and goes there with the job."""
+def building(tmp_path_factory):
+    """The wheel is built while the cluster starts."""
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", folder, ROOT]
-    subprocess.run(command, check=True, capture_output=True)
+    with process(folder / "pip.log", *command, env=dict(os.environ)) as running:
+        yield folder, running
+
+
+@pytest.fixture(scope="module")
+def wheel(building):
+    """What is installed on no executor, and goes there with the job."""
+    folder, running = building
+    assert running.wait(RUN_WITHIN_S) == 0, (folder / "pip.log").read_text()
     (built,) = folder.glob("goqueue-*.whl")
     # Spark takes archives by their name.
     return built.rename(folder / "goqueue.zip")
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
+def cluster(tmp_path_factory, building):
     """A master and two workers, each a process, whose Python knows what GoQueue needs but not GoQueue."""
     folder = tmp_path_factory.mktemp("cluster")
     port = free_port()
@@ -60,6 +69,7 @@ def cluster(tmp_path_factory):
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_NO_DAEMONIZE": "1",
         "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "SPARK_WORKER_DIR": str(folder / "work"),
     }
     spark_class = str(SPARK / "bin" / "spark-class")
@@ -76,10 +86,38 @@ def cluster(tmp_path_factory):
         yield address
 
 
+CONNECT = """
+import sys
+from pyspark.sql import SparkSession
+from goqueue.spark import register
+
+spark = SparkSession.builder.remote("local[2]").getOrCreate()
+register(spark)
+address, topic = sys.argv[1:]
+rows = spark.createDataFrame([("a",), ("b",)], "value string")
+rows.write.format("goqueue").mode("append").option("bootstrap", address).option("topic", topic).save()
+found = spark.read.format("goqueue").option("bootstrap", address).option("subscribe", topic).load()
+print(sorted(bytes(row.value) for row in found.where("offset >= 0").select("value").collect()))
+"""
+
+
+@pytest.fixture(scope="module")
+def connecting(tmp_path_factory, server):
+    """A program of Spark Connect, which runs beside the cluster: each waits for Java most of the time."""
+    folder = tmp_path_factory.mktemp("connect")
+    script = folder / "connect.py"
+    script.write_text(CONNECT)
+    with Admin(server.native) as admin:
+        admin.create_topic("over-connect", 2)
+    env = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    with process(folder / "said.log", sys.executable, script, server.native, "over-connect", env=env) as running:
+        yield folder / "said.log", running
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_pipeline_runs_under_spark_submit_on_a_cluster_that_gets_the_wheel(
-    cluster, wheel, server, producer, table, topic, tmp_path
+    cluster, wheel, connecting, server, producer, table, topic, tmp_path
 ):
     producer.send_many(topic, [b"%d" % number for number in range(1000)], keys=[b"k%d" % (n % 7) for n in range(1000)])
     site_packages = str(SPARK.parent)
@@ -111,34 +149,9 @@ def test_a_pipeline_runs_under_spark_submit_on_a_cluster_that_gets_the_wheel(
     assert table(subscribe=f"{topic}-copy").load().count() == 1000
 
 
-CONNECT = """
-import sys
-from pyspark.sql import SparkSession
-from goqueue.spark import register
-
-spark = SparkSession.builder.remote("local[2]").getOrCreate()
-register(spark)
-address, topic = sys.argv[1:]
-rows = spark.createDataFrame([("a",), ("b",)], "value string")
-rows.write.format("goqueue").mode("append").option("bootstrap", address).option("topic", topic).save()
-found = spark.read.format("goqueue").option("bootstrap", address).option("subscribe", topic).load()
-print(sorted(bytes(row.value) for row in found.where("offset >= 0").select("value").collect()))
-"""
-
-
 @pytest.mark.slow
-def test_the_connector_works_over_spark_connect(server, topic, tmp_path):
-    env = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    script = tmp_path / "connect.py"
-    script.write_text(CONNECT)
-    done = subprocess.run(
-        [sys.executable, script, server.native, topic],
-        env=env,
-        cwd=tmp_path,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=RUN_WITHIN_S,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr[-4000:]
-    assert done.stdout.splitlines()[-1] == "[b'a', b'b']"
+@pytest.mark.timeout(900)
+def test_the_connector_works_over_spark_connect(connecting):
+    log, running = connecting
+    assert running.wait(RUN_WITHIN_S) == 0, log.read_text()[-4000:]
+    assert "\n[b'a', b'b']\n" in "\n" + log.read_text()

@@ -23,7 +23,7 @@ from tests.behaviour.serving import Server
 __all__ = ["Death", "Nursery", "NurseryServer", "nursery_server"]
 
 ROOT = Path(__file__).resolve().parents[2]
-NEEDED = ("goqueue.cli.server", "goqueue.cli.frame", "goqueue.cli.failures")
+NEEDED = ("goqueue.cli.serving", "goqueue.app.http", "goqueue.cli.failures")
 WRITES = ("pwritev", "pwrite", "fdatasync", "fsync", "ftruncate", "posix_fallocate", "replace", "unlink")
 """All by which the broker changes its folder."""
 

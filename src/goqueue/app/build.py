@@ -1,12 +1,11 @@
 """The composition root: knows every class, decides nothing. Stopping is starting in reverse."""
 
-import asyncio
 import contextlib
 import functools
 import socket
 import traceback
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -23,15 +22,14 @@ from goqueue.adapters.telemetry.loop_lag import loop_lag
 from goqueue.adapters.telemetry.metrics import Metrics, Scrape
 from goqueue.adapters.telemetry.observers import MaintenanceReporter, StorageReporter
 from goqueue.adapters.telemetry.span_outlet import running_outlet
+from goqueue.app.on_demand import served_on_demand, task_within
 from goqueue.app.settings import Settings, flat, host_and_port, shown_tree
 from goqueue.app.span_outlets import span_outlets
 from goqueue.engine.broker import Broker
 from goqueue.engine.maintenance import Maintenance
 from goqueue.errors import GoQueueError, InvalidSettings
-from goqueue.gateways.console.app import Console
-from goqueue.gateways.console.desk import SettingRow
-from goqueue.gateways.http.app import http_app, schemas_app
-from goqueue.gateways.http.server import bind, serve_http
+from goqueue.gateways.console.desk import Desk, SettingRow
+from goqueue.gateways.http.binding import bind
 from goqueue.gateways.native.handlers import Handlers
 from goqueue.gateways.native.listener import NativeListener, serve_native
 
@@ -80,18 +78,18 @@ async def running_broker(settings: Settings, origins: Mapping[str, str] = NO_ORI
         maintenance = Maintenance(broker, MaintenanceReporter(logger, metrics), settings.maintenance)
         maintenance.watch_disk()
         stack.push_async_callback(_last_checkpoint, maintenance, logger)
-        await stack.enter_async_context(_task(maintenance.run()))
+        await stack.enter_async_context(task_within(maintenance.run()))
         report_bug = functools.partial(_report_bug, logger)
         listener = NativeListener(Handlers(broker, report_bug), settings.native, broker.traffic.native)
         await stack.enter_async_context(serve_native(listener, native, stop_within_s=STOP_WITHIN_S))
         grpc = await stack.enter_async_context(_serving_grpc(grpc_server, broker, maintenance, settings, report_bug))
-        console = Console(broker, _setting_rows(settings, origins), report_bug)
-        await stack.enter_async_context(_task(console.run()))
-        app = http_app(broker, maintenance, metrics.exposition, report_bug, settings.http, console)
-        await stack.enter_async_context(serve_http(app, http, settings.http, stop_within_s=STOP_WITHIN_S))
+        desk = Desk(broker, _setting_rows(settings, origins))
+        await stack.enter_async_context(task_within(desk.history.run()))
+        load = functools.partial(_load_api, http, desk, maintenance, metrics, settings, report_bug)
+        await stack.enter_async_context(served_on_demand(http, load))
         if schemas is not None:
-            registry = schemas_app(broker, report_bug, settings.http)
-            await stack.enter_async_context(serve_http(registry, schemas, settings.http, stop_within_s=STOP_WITHIN_S))
+            load = functools.partial(_load_schemas, schemas, broker, settings, report_bug)
+            await stack.enter_async_context(served_on_demand(schemas, load))
         metrics.show(Scrape(broker, settings.metrics, lag, clock.now_ns() - began))
         yield Running(broker, _address(http), _address(native), grpc, "" if schemas is None else _address(schemas))
 
@@ -124,6 +122,28 @@ async def _serving_grpc(
     async with serve_grpc(bound, broker, maintenance, settings.grpc, report_bug, stop_within_s=STOP_WITHIN_S):
         host, _ = host_and_port("listen.grpc", settings.listen.grpc)
         yield _address_text(host, bound.port)
+
+
+def _load_api(
+    listener: socket.socket,
+    desk: Desk,
+    maintenance: Maintenance,
+    metrics: Metrics,
+    settings: Settings,
+    report_bug: ReportBug,
+) -> AbstractAsyncContextManager[None]:
+    # In a thread, once somebody has connected: until then it would only cost time at the start, and memory.
+    from goqueue.app.http import api_on
+
+    return api_on(listener, desk, maintenance, metrics.exposition, settings.http, report_bug, STOP_WITHIN_S)
+
+
+def _load_schemas(
+    listener: socket.socket, broker: Broker, settings: Settings, report_bug: ReportBug
+) -> AbstractAsyncContextManager[None]:
+    from goqueue.app.http import schemas_on
+
+    return schemas_on(listener, broker, settings.http, report_bug, STOP_WITHIN_S)
 
 
 def _setting_rows(settings: Settings, origins: Mapping[str, str]) -> tuple[SettingRow, ...]:
@@ -163,12 +183,3 @@ async def _last_checkpoint(maintenance: Maintenance, logger: Logger) -> None:
         await maintenance.checkpoint()
     except GoQueueError as failure:
         logger.error("no checkpoint at the stop", reason=failure.message)
-
-
-@asynccontextmanager
-async def _task(work: "asyncio._CoroutineLike[None]") -> AsyncIterator[None]:
-    """A background task that ends with the block, and ends the block's life if it fails."""
-    async with asyncio.TaskGroup() as group:
-        task = group.create_task(work)
-        yield
-        task.cancel()

@@ -15,6 +15,7 @@ __all__ = [
     "PROBLEM",
     "Refused",
     "exit_code_of",
+    "is_failure",
     "let_go_of_output",
     "print_failure",
 ]
@@ -47,6 +48,11 @@ EXIT_CODES: dict[type[Exception], int] = {
 
 class Refused(InvalidRequest):
     """The command line itself makes no sense."""
+
+
+def is_failure(error: Exception) -> bool:
+    """Whether it is told in words; all else is a bug, whose traceback is needed."""
+    return isinstance(error, tuple(EXIT_CODES))
 
 
 def exit_code_of(error: Exception) -> int:

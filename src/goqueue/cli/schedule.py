@@ -89,24 +89,9 @@ def create(
 
     Example: goqueue schedule create heartbeat health --every 30s --value ping
     """
-    from goqueue.cli.schedule_views import ScheduleOptions, print_schedule, schedule_facts
+    from goqueue.cli.schedule_views import print_schedule, schedule_facts, settings_of
 
-    settings = ScheduleOptions(
-        cron,
-        every,
-        zone,
-        value,
-        key,
-        priority,
-        start,
-        end,
-        misfire,
-        dst_gap,
-        dst_overlap,
-        jitter,
-        max_firings,
-        description,
-    ).settings()
+    settings = settings_of(locals())
     made = ask(server, lambda admin: admin.create_schedule(schedule, topic, **settings))
     print_answer(schedule_facts(made), output, lambda: print_schedule(made))
 
@@ -136,24 +121,9 @@ def change(
 
     Example: goqueue schedule change daily --cron "30 8 * * *"
     """
-    from goqueue.cli.schedule_views import ScheduleOptions, print_schedule, schedule_facts
+    from goqueue.cli.schedule_views import print_schedule, schedule_facts, settings_of
 
-    settings = ScheduleOptions(
-        cron,
-        every,
-        zone,
-        value,
-        key,
-        priority,
-        start,
-        end,
-        misfire,
-        dst_gap,
-        dst_overlap,
-        jitter,
-        max_firings,
-        description,
-    ).settings()
+    settings = settings_of(locals())
     if topic is not None:
         settings["topic"] = topic
     made = ask(server, lambda admin: admin.change_schedule(schedule, **settings))

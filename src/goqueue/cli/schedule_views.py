@@ -1,6 +1,6 @@
 """Schedules as `goqueue schedule` takes and prints them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -12,7 +12,7 @@ from goqueue.cli.output import print_table
 from goqueue.cli.times import instant_text, parse_instant
 from goqueue.wire.native.messages import Schedule
 
-__all__ = ["ScheduleOptions", "print_schedule", "print_schedules", "schedule_facts"]
+__all__ = ["print_schedule", "print_schedules", "schedule_facts", "settings_of"]
 
 Facts = dict[str, Any]
 
@@ -55,6 +55,11 @@ class ScheduleOptions(NamedTuple):
             "description": self.description,
         }
         return {name: setting for name, setting in found.items() if setting is not None}
+
+
+def settings_of(given: Mapping[str, Any]) -> Facts:
+    """Those among the arguments of a command that are settings, as the broker takes them."""
+    return ScheduleOptions(**{name: given[name] for name in ScheduleOptions._fields}).settings()
 
 
 def _whole_seconds(text: str) -> int:

@@ -126,6 +126,18 @@ class Batch:
         partition, since_ns = elsewhere[number]
         return Sent(self.topic, partition, offsets[number], since_ns, True)
 
+    def all_sent(self) -> list[Sent]:
+        """Where each of the records is; only when `done`."""
+        topic, partition = self.topic, self.partition
+        base, timestamp_ns, duplicate, offsets, _ = self.done.result()
+        if offsets is not None or base < 0:
+            return [self.sent(number) for number in range(self.count)]
+        # As `Sent(…)` does, without its parsing of arguments, which takes twice as long; this is done for every record.
+        new = tuple.__new__
+        return [
+            new(Sent, (topic, partition, offset, timestamp_ns, duplicate)) for offset in range(base, base + self.count)
+        ]
+
 
 class Delivery:
     """The promise of one record: await it to learn where the record is, or why it is not there."""

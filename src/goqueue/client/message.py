@@ -1,5 +1,6 @@
 """What a consumer gives: messages one by one, or records as they lie in the log."""
 
+from operator import attrgetter
 from typing import NamedTuple
 
 from goqueue import codec
@@ -10,6 +11,9 @@ from goqueue.model.record import Flag, Record
 from goqueue.model.runs import Runs, offsets_of
 
 __all__ = ["Message", "Opened", "RawBatch", "open_batch"]
+
+
+_flags = attrgetter("flags")
 
 
 class Message(NamedTuple):
@@ -55,7 +59,7 @@ class Opened(NamedTuple):
 def open_batch(batch: RawBatch) -> Opened:
     topic, partition = batch.topic, batch.partition
     records = codec.decode(batch.records)
-    if not batch.skip and not any(record.flags for record in records):
+    if not batch.skip and not any(map(_flags, records)):
         # As nearly always: nothing to leave out, nothing compressed. Made by the tuple itself: to call the class would
         # take three times as long, and this is done for every record.
         new = tuple.__new__

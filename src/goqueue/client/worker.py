@@ -4,6 +4,7 @@ import asyncio
 import secrets
 from collections import deque
 from collections.abc import AsyncIterator, Iterable
+from operator import attrgetter
 from typing import Literal, NamedTuple, Self
 
 import msgspec
@@ -23,6 +24,8 @@ __all__ = ["Job", "Settlement", "Worker", "WorkerSettings", "leases_of"]
 LONGEST_WAIT_MS = 30_000
 UNREACHABLE_FOR_S = 30.0
 """So long a broker may be away, for a restart say, before a worker gives up."""
+
+_urgency = attrgetter("message.priority")
 
 Action = Literal["ack", "nack", "reject", "extend", "release"]
 
@@ -195,7 +198,7 @@ class Worker:
             at += part.length
         if not wish.key_order:
             # They come in the order of the log; within what was taken, the most urgent are first.
-            jobs.sort(key=lambda job: job.message.priority)
+            jobs.sort(key=_urgency)
         return jobs
 
     async def _reconnect(self, within_s: float) -> bool:

@@ -77,8 +77,17 @@ def _pairs(raw: Columns) -> pa.Array:
     return pa.Array.from_buffers(_PAIR, count, [None], 0, children=[keys, values])
 
 
-# Making an empty array takes longer than a hundred records without headers do.
-_NO_PAIRS: Final = pa.array([], _PAIR)
+# Making an empty array takes longer than a hundred records without headers do, and `pa.array` loads all of pandas.
+_NO_PAIRS: Final = pa.Array.from_buffers(
+    _PAIR,
+    0,
+    [None],
+    0,
+    children=[
+        pa.Array.from_buffers(kind, 0, [None, pa.py_buffer(bytes(4)), pa.py_buffer(b"")], 0)
+        for kind in (_STRING, _BINARY)
+    ],
+)
 
 _BUILD: Final[dict[str, Callable[[Columns], pa.Array]]] = {
     "offset": lambda raw: _fixed(_INT64, raw.length, raw.offsets),

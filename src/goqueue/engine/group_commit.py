@@ -1,8 +1,9 @@
 """Group commit: entries from all tasks are written together, and one sync serves everyone who waits for it.
 
 Small groups are written right on the event loop, as a hand-over to a thread costs more than the write; large ones
-go to the writer thread, so that a stalling page cache does not stall the loop. Syncs have a thread of their own:
-the next group is written while the last one is being synced.
+go to the writer thread, so that a stalling page cache does not stall the loop. So it is with syncs: after a little
+was written, to a disk that is quick, the loop itself syncs, once it has taken in what else has come. Otherwise a
+thread does, and the next group is written meanwhile.
 """
 
 import asyncio
@@ -20,6 +21,10 @@ from goqueue.model.ids import Lsn
 __all__ = ["Done", "GroupCommit", "resolve"]
 
 INLINE_BYTES = 128 * 1024
+SYNC_HERE_BYTES = 8 * 1024
+"""With more to sync than that there is more to do meanwhile than waiting."""
+GATHER_PASSES = 4
+"""So often at most the loop looks for more before it syncs."""
 GROUP_BYTES = 8 * 1024 * 1024
 PENDING_BYTES = 64 * 1024 * 1024
 
@@ -78,6 +83,8 @@ class GroupCommit:
         self._idle = asyncio.Event()
         self._idle.set()
         self._synced_lsn = 0
+        self._unsynced_bytes = 0
+        self._passes_left = 0
         self.group_sizes = Histogram(COUNTS)
         """How many entries were written together."""
 
@@ -132,7 +139,7 @@ class GroupCommit:
             self._loop.call_soon(done, None)
             return
         self._unsynced.append(_Unsynced(written, done))
-        self._syncer.ask()
+        self._sync_soon()
 
     async def durable(self) -> None:
         """As `when_durable`, for those who wait."""
@@ -165,11 +172,11 @@ class GroupCommit:
         if not group:
             self._nothing_pending()
         elif size <= INLINE_BYTES or self._between:
-            self._written(group, self._storage.write([waiting.entry for waiting in group]))
+            self._written(group, self._storage.write([waiting.entry for waiting in group]), size)
         else:
             self._writing = True
             future = self._loop.run_in_executor(self._writer, self._storage.write, [waiting.entry for waiting in group])
-            future.add_done_callback(lambda done: self._written_by_thread(group, done))
+            future.add_done_callback(lambda done: self._written_by_thread(group, done, size))
 
     def _take_group(self) -> tuple[list[_Waiting], int]:
         group: list[_Waiting] = []
@@ -183,11 +190,14 @@ class GroupCommit:
             self.group_sizes.add(len(group))
         return group, size
 
-    def _written_by_thread(self, group: list[_Waiting], done: asyncio.Future[list[GoQueueError | None]]) -> None:
+    def _written_by_thread(
+        self, group: list[_Waiting], done: asyncio.Future[list[GoQueueError | None]], size: int
+    ) -> None:
         self._writing = False
-        self._written(group, done.result())
+        self._written(group, done.result(), size)
 
-    def _written(self, group: list[_Waiting], outcomes: list[GoQueueError | None]) -> None:
+    def _written(self, group: list[_Waiting], outcomes: list[GoQueueError | None], size: int) -> None:
+        self._unsynced_bytes += size
         lsn = self._storage.written_lsn
         for waiting, refusal in zip(group, outcomes, strict=True):
             if refusal is None:
@@ -197,7 +207,7 @@ class GroupCommit:
             else:
                 waiting.done(refusal)
         if self._unsynced:
-            self._syncer.ask()
+            self._sync_soon()
         if self._pending:
             self._schedule()
         else:
@@ -211,6 +221,35 @@ class GroupCommit:
 
     # Syncing.
 
+    def _sync_soon(self) -> None:
+        if not self._may_sync_here():
+            self._ask_thread()
+        elif not self._passes_left:
+            self._passes_left = GATHER_PASSES
+            self._loop.call_soon(self._sync_here)
+
+    def _may_sync_here(self) -> bool:
+        return self._unsynced_bytes <= SYNC_HERE_BYTES and self._syncer.may_run_here
+
+    def _ask_thread(self) -> None:
+        self._unsynced_bytes = 0
+        self._syncer.ask()
+
+    def _sync_here(self) -> None:
+        """Unless more has come in just now: one sync for all of it serves everybody sooner."""
+        self._passes_left -= 1
+        if self._passes_left and self._pending:
+            self._loop.call_soon(self._sync_here)
+            return
+        self._passes_left = 0
+        if not self._unsynced:
+            return
+        if self._may_sync_here():
+            self._unsynced_bytes = 0
+            self._syncer.run_here()
+        else:
+            self._ask_thread()
+
     def _synced(self, result: Lsn | Exception) -> None:
         refusal = result if isinstance(result, GoQueueError) else None
         if isinstance(result, int):
@@ -220,6 +259,6 @@ class GroupCommit:
         while self._unsynced and (refusal is not None or self._unsynced[0].lsn <= self._synced_lsn):
             self._unsynced.popleft().done(refusal)
         if self._unsynced:
-            self._syncer.ask()
+            self._sync_soon()
         elif not self._pending and not self._writing:
             self._idle.set()

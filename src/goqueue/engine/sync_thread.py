@@ -1,6 +1,6 @@
-"""The thread that syncs: asked from the event loop, it answers there.
+"""Makes what was written durable: right on the event loop where that is quick, or in a thread that answers there.
 
-While it is busy, to ask it costs nothing: it syncs again as soon as it is through, without having slept.
+While the thread is busy, to ask it costs nothing: it syncs again as soon as it is through, without having slept.
 """
 
 import asyncio
@@ -17,6 +17,8 @@ from goqueue.model.ids import Lsn
 __all__ = ["SyncThread"]
 
 NS_PER_S = 1_000_000_000
+QUICK_NS = 3_000_000
+"""A disk that needs longer is not waited for on the event loop."""
 
 
 class SyncThread:
@@ -30,6 +32,8 @@ class SyncThread:
         self._loop = asyncio.get_running_loop()
         self._requests: SimpleQueue[bool] = SimpleQueue()
         self._is_asked = False
+        self._usual_ns = 0
+        self._unanswered = 0
         self._thread = threading.Thread(target=self._run, name="gq-sync")
         self.done: Callable[[Lsn | Exception], None]
 
@@ -41,21 +45,41 @@ class SyncThread:
         self._requests.put(False)
         self._thread.join()
 
+    @property
+    def may_run_here(self) -> bool:
+        """Whether the thread has nothing to do, and the disk has been quick enough to wait for it."""
+        return not self._unanswered and self._usual_ns < QUICK_NS
+
+    def run_here(self) -> None:
+        """Sync on the event loop, without two changes of threads."""
+        self.done(self._sync())
+
     def ask(self) -> None:
-        """Have everything synced that is written by now."""
+        """Have everything synced that is written by now, in the thread."""
         if not self._is_asked:
             self._is_asked = True
+            self._unanswered += 1
             self._requests.put(True)
 
     def _run(self) -> None:
         while self._requests.get():
             # Before the sync begins: whoever asks from here on may have written something that it does not reach.
             self._is_asked = False
-            began = self._clock.now_ns()
-            result: Lsn | Exception
-            try:
-                result = self._storage.sync()
-            except Exception as error:
-                result = error
-            self.seconds.add(max(0, self._clock.now_ns() - began) / NS_PER_S)
-            self._loop.call_soon_threadsafe(self.done, result)
+            self._loop.call_soon_threadsafe(self._answer, self._sync())
+
+    def _answer(self, result: Lsn | Exception) -> None:
+        self._unanswered -= 1
+        self.done(result)
+
+    def _sync(self) -> Lsn | Exception:
+        began = self._clock.now_ns()
+        result: Lsn | Exception
+        try:
+            result = self._storage.sync()
+        except Exception as error:
+            result = error
+        took = max(0, self._clock.now_ns() - began)
+        # One slow sync is forgotten after some quick ones.
+        self._usual_ns = max(took, self._usual_ns - self._usual_ns // 8)
+        self.seconds.add(took / NS_PER_S)
+        return result

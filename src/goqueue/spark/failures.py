@@ -1,6 +1,7 @@
 """What went wrong, in one line that says what to do: Spark shows of an error no more than its text."""
 
 import inspect
+import os
 import re
 from collections.abc import Callable
 from functools import wraps
@@ -12,6 +13,8 @@ __all__ = ["plainly", "reason"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+HIDE_CALLS = "SPARK_HIDE_TRACEBACK"
+"""What a Python worker looks at when it tells Spark of an error."""
 _OURS = re.compile(r"goqueue\.errors\.\w+: (?P<said>[^\n]*)")
 _ANYBODY = re.compile(r"^[\w.]+(?:Error|Exception): (?P<said>[^\n]*)", re.MULTILINE)
 
@@ -40,6 +43,8 @@ def plainly(function: Function) -> Function:
 
 
 def _told(error: GoQueueError) -> GoQueueError:
+    # Of this process alone, which Spark ends after an error; those of a user's own functions keep their calls.
+    os.environ[HIDE_CALLS] = "1"
     if error.hint and error.args == (error.message,):
         error.args = (f"{error.message}; {error.hint}",)
     return error.with_traceback(None)

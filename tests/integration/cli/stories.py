@@ -1,37 +1,8 @@
 """What somebody does with each noun of the command line, so that every command and every option is used once."""
 
-import json
-import re
-import shlex
-from string import Template
-from typing import Any, NamedTuple
+from tests.integration.cli.walk import Step
 
-__all__ = ["STORIES", "Step"]
-
-
-class Step(NamedTuple):
-    """A command, with $names for what came before; what it prints; and what is kept of its JSON under which name."""
-
-    text: str
-    prints: str = ""
-    keeps: dict[str, str] = {}  # noqa: RUF012
-    code: int = 0
-
-    def words(self, known: dict[str, str]) -> list[str]:
-        return [Template(word).safe_substitute(known) for word in shlex.split(self.text)]
-
-    def kept(self, output: str) -> dict[str, str]:
-        if not self.keeps:
-            return {}
-        answer = json.loads(output)
-        return {name: str(_at(answer, path)) for name, path in self.keeps.items()}
-
-
-def _at(answer: Any, path: str) -> Any:
-    for part in path.split("."):
-        answer = answer[int(part) if re.fullmatch(r"\d+", part) else part]
-    return answer
-
+__all__ = ["STORIES"]
 
 TAKE = {"receipt": "0.receipt_handle"}
 BEGUN = {"handle": "handle", "number": "transaction"}

@@ -13,15 +13,17 @@ import yaml
 
 from goqueue.cli.connection import is_address
 from goqueue.cli.failures import CODES
-from goqueue.cli.frame import NOUNS, load
 from goqueue.cli.main import main
-from scripts.cli_reference import commands
 from tests.behaviour.serving import Server, running_server
 from tests.integration.cli.routes import COMMAND_BY_ROUTE
-from tests.integration.cli.stories import STORIES, Step
+from tests.integration.cli.server_stories import SERVER_STORIES
+from tests.integration.cli.stories import STORIES
+from tests.integration.cli.walk import COMMANDS, Step, command_of, options_left
 from tests.integration.test_storage_cli_folders import sound_folder
+from tests.spark.pipeline_stories import PIPELINE_STORIES
 
-ELSEWHERE = {"server": "the broker of these tests", "pipeline": "it needs Spark: tests/spark, and the guide"}
+ELSEWHERE = {"server": SERVER_STORIES, "pipeline": PIPELINE_STORIES}
+"""Told in test_server.py, and in tests/spark/test_every_pipeline.py."""
 NOWHERE = "127.0.0.1:1"
 MONEY = '{"type": "record", "name": "Money", "namespace": "shop", "fields": [{"name": "cents", "type": "long"}]}'
 ORDER = '{"type": "record", "name": "Order", "namespace": "shop", "fields": [{"name": "sum", "type": "shop.Money"}]}'
@@ -34,9 +36,6 @@ STAND_INS = {
     "partition": "0",
 }
 
-COMMANDS: dict[str, Any] = {
-    " ".join(words): command for name in NOUNS for words, command in commands(load(name), (name,))
-}
 WALKED = [name for name in COMMANDS if name.split()[0] not in ELSEWHERE]
 REMOTE = [name for name, command in COMMANDS.items() if any(map(is_address, command.params))]
 DESTRUCTIVE = {
@@ -54,13 +53,9 @@ DESTRUCTIVE = {
 NO_BROKER_NEEDED = {"doctor": "it says so in a line of its own"}
 
 
-def command_of(step: Step) -> str:
-    first, second = (step.text + " ").split()[:2] if " " in step.text else (step.text, "")
-    return f"{first} {second}" if f"{first} {second}" in COMMANDS else first
-
-
 def steps_of(name: str) -> list[Step]:
-    return [step for story in STORIES.values() for step in story if command_of(step) == name]
+    stories = ELSEWHERE.get(name.split(maxsplit=1)[0], STORIES)
+    return [step for story in stories.values() for step in story if command_of(step) == name]
 
 
 @pytest.fixture(scope="module")
@@ -167,15 +162,11 @@ def fits(request: str, route: str) -> bool:
     return re.fullmatch(pattern, request) is not None
 
 
-@pytest.mark.parametrize("name", WALKED)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_a_story_uses_every_option_of_the_command(name: str) -> None:
     steps = steps_of(name)
-    assert steps, f"no story uses `goqueue {name}`: add a step to stories.py"
-    used = {word.partition("=")[0] for step in steps for word in step.words({}) if word.startswith("-")}
-    for option in COMMANDS[name].params:
-        names = {*option.opts, *option.secondary_opts}
-        if option.param_type_name == "option" and not is_address(option) and option.name != "context":
-            assert names & used, f"no story uses {option.opts[0]} of `goqueue {name}`: add it to a step in stories.py"
+    assert steps, f"no story uses `goqueue {name}`: add a step to one"
+    assert options_left(name, steps) == [], f"no story uses them with `goqueue {name}`: add them to a step"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

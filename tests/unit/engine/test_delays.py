@@ -11,6 +11,7 @@ from goqueue.engine import delays
 from goqueue.engine.browse import Selection, browse, read_page
 from goqueue.engine.fetch import FetchFrom, fetch
 from goqueue.engine.firing import TOGETHER_MS, Firing, fire_due
+from goqueue.engine.group_commit import SYNC_HERE_BYTES
 from goqueue.engine.maintenance import Maintenance, MaintenanceSettings
 from goqueue.engine.placement import Placement
 from goqueue.engine.poll import Poll, poll
@@ -255,7 +256,9 @@ async def test_a_record_that_is_not_confirmed_yet_does_not_fire_however_late_it_
         return sync()
 
     monkeypatch.setattr(scene.broker.storage, "sync", sync_later)
-    publishing = asyncio.create_task(scene.publish(b"later", delay_ms=1))
+    # Too large to be synced on the loop, which has to go on here.
+    later = bytes(SYNC_HERE_BYTES)
+    publishing = asyncio.create_task(scene.publish(later, delay_ms=1))
     await until(lambda: scene.partition.delays.hides(0))
     scene.partition.set_alarm()
     assert await scene.pass_ms(SECOND) == 0
@@ -263,7 +266,7 @@ async def test_a_record_that_is_not_confirmed_yet_does_not_fire_however_late_it_
     may_sync.set()
     await publishing
     assert await scene.pass_ms(0) == 1
-    assert await scene.read() == [b"later"]
+    assert await scene.read() == [later]
 
 
 # The queue.

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from goqueue.engine.group_commit import INLINE_BYTES, PENDING_BYTES, GroupCommit
+from goqueue.engine.group_commit import INLINE_BYTES, PENDING_BYTES, SYNC_HERE_BYTES, GroupCommit
 from goqueue.engine.ports import StateEvent
 from goqueue.engine.sync_thread import SyncThread
 from goqueue.errors import DiskFull, StorageBusy, StorageFailed
@@ -29,6 +29,9 @@ class ScriptedStorage:
         self.written_lsn = Lsn(0)
         self.syncs = 0
         self.writing_threads: set[int] = set()
+        self.clock = FakeClock()
+        self.sync_takes_ms = 0
+        self.syncing_threads: list[int] = []
 
     def write(self, entries):
         self.writing_threads.add(threading.get_ident())
@@ -40,6 +43,8 @@ class ScriptedStorage:
         lsn = self.written_lsn
         assert self.may_sync.wait(10)
         self.syncs += 1
+        self.syncing_threads.append(threading.get_ident())
+        self.clock.advance_ms(self.sync_takes_ms)
         if self.sync_failure is not None:
             raise self.sync_failure
         return lsn
@@ -52,7 +57,7 @@ def storage() -> ScriptedStorage:
 
 @pytest.fixture
 async def commit(storage):
-    with ThreadPoolExecutor(1) as writer, SyncThread(storage, FakeClock()) as syncer:
+    with ThreadPoolExecutor(1) as writer, SyncThread(storage, storage.clock) as syncer:
         yield GroupCommit(storage, writer, syncer)
         storage.may_sync.set()
 
@@ -147,4 +152,39 @@ async def test_a_background_sync_runs_only_when_something_is_unsynced(commit, st
     assert storage.syncs == 1
     commit.sync_in_background()
     await commit.drain()
+    assert storage.syncs == 1
+
+
+async def test_a_little_is_synced_on_the_loop_and_much_in_the_thread(commit, storage):
+    await commit.write(entry("little"), SYNC_HERE_BYTES)
+    assert storage.syncing_threads == [threading.get_ident()]
+    await commit.write(entry("much"), SYNC_HERE_BYTES + 1)
+    assert storage.syncing_threads[1] != threading.get_ident()
+
+
+async def test_what_came_in_small_pieces_counts_together(commit, storage):
+    half = SYNC_HERE_BYTES // 2 + 1
+    await asyncio.gather(commit.write(entry("one"), half), commit.write(entry("two"), half))
+    assert threading.get_ident() not in storage.syncing_threads
+
+
+async def test_a_disk_that_was_slow_is_not_waited_for_on_the_loop_until_it_is_quick_again(commit, storage):
+    storage.sync_takes_ms = 50
+    await commit.write(entry("slow"), 1)
+    storage.sync_takes_ms = 0
+    for _ in range(40):
+        await commit.write(entry("quick"), 1)
+    here = [one == threading.get_ident() for one in storage.syncing_threads]
+    assert here[:3] == [True, False, False]
+    assert here[-1]
+
+
+async def test_a_sync_on_the_loop_waits_for_what_is_just_coming_in(commit, storage):
+    first = asyncio.create_task(commit.write(entry("first"), 1))
+    while not storage.happened:
+        await asyncio.sleep(0)
+    second: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    commit.submit(entry("second"), 1, lambda _: second.set_result(None), durable=True)
+    await asyncio.gather(first, second)
+    assert storage.happened == ["first", "second"]
     assert storage.syncs == 1

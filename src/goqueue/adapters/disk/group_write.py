@@ -26,11 +26,12 @@ def journal_size(entry: Entry) -> int:
     """Room that is certainly enough for an entry in the journal."""
     size = FRAME_HEAD.size + OPERATION_OVERHEAD * len(entry)
     for operation in entry:
-        match operation:
-            case AppendRecords(_, payload, _) | StateEvent(_, payload):
-                size += len(payload)
-            case DropSegments(_, bases):
-                size += 8 * len(bases)
+        if isinstance(operation, StateEvent):
+            size += len(operation.payload)
+        elif isinstance(operation, AppendRecords):
+            size += len(operation.records)
+        elif isinstance(operation, DropSegments):
+            size += 8 * len(operation.base_offsets)
     return size
 
 
@@ -53,11 +54,14 @@ class GroupWrite:
     def __init__(
         self,
         entries: list[Entry],
+        sizes: list[int],
         logs: dict[LogId, DiskLog],
         journal: Journal,
         make_log: Callable[[LogId], DiskLog],
     ) -> None:
         self._entries = entries
+        self._sizes = sizes
+        """The `journal_size` of each."""
         self._logs = logs
         self._journal = journal
         self._make_log = make_log
@@ -67,8 +71,8 @@ class GroupWrite:
 
     def run(self) -> None:
         """Fill `outcomes`; an OSError means that the journal failed, and nothing of the group has happened."""
-        for entry in self._entries:
-            refusal = self._refuse(entry)
+        for entry, size in zip(self._entries, self._sizes, strict=True):
+            refusal = self._refuse(entry, size)
             self.outcomes.append(refusal)
             self._staged.append(self._stage(entry) if refusal is None else None)
         touched = dict.fromkeys(log for staged in self._staged if staged for log in staged.logs)
@@ -89,10 +93,12 @@ class GroupWrite:
         for written in confirmed:
             written.confirm()
 
-    def _refuse(self, entry: Entry) -> GoQueueError | None:
-        size = journal_size(entry)
+    def _refuse(self, entry: Entry, size: int) -> GoQueueError | None:
         if size > MAX_FRAME:
             return RecordTooLarge(f"{size} bytes in one write, the limit is {MAX_FRAME}", hint="send smaller batches")
+        if len(entry) == 1 and isinstance(entry[0], StateEvent):
+            # Most entries of a queue: an event touches no log.
+            return None
         ends: dict[LogId, int] = {}
         deleted: set[LogId] = set()
         for operation in entry:

@@ -53,6 +53,8 @@ from goqueue.model.log import LogId, SegmentInfo
 
 __all__ = ["DiskStore", "StoreSettings"]
 
+REMOVALS = frozenset({DeleteLog, DropSegments})
+
 
 class StoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Sizes of the files the store makes."""
@@ -183,7 +185,7 @@ class DiskStore:
         outcomes: list[GoQueueError | None] = []
         group: list[Entry] = []
         for entry in entries:
-            if any(isinstance(operation, DeleteLog | DropSegments) for operation in entry):
+            if not REMOVALS.isdisjoint(map(type, entry)):
                 outcomes += self._write_group(group)
                 outcomes.append(self._write_removal(entry))
                 group = []
@@ -194,9 +196,10 @@ class DiskStore:
     def _write_group(self, entries: list[Entry]) -> list[GoQueueError | None]:
         if not entries:
             return []
-        group = GroupWrite(entries, self._logs, self._journal, self._make_log)
+        sizes = list(map(journal_size, entries))
+        group = GroupWrite(entries, sizes, self._logs, self._journal, self._make_log)
         try:
-            self._make_room(sum(map(journal_size, entries)))
+            self._make_room(sum(sizes))
             group.run()
         except GoQueueError as refusal:
             return [refusal] * len(entries)

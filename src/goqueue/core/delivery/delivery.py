@@ -160,9 +160,11 @@ class Delivery:
     def has_ready(self, end: int, *, now: InstantNs) -> bool:
         """Whether `ready` would count any."""
         self._wake_rested(now)
-        return any(self._again) or any(
-            self._lanes.count(lane, max(self._frontiers[lane], self._floor), end) for lane in range(LANES)
-        )
+        if any(self._again):
+            return True
+        if not self._lanes:
+            return max(self._frontiers[NORMAL], self._floor) < end
+        return any(self._lanes.count(lane, max(self._frontiers[lane], self._floor), end) for lane in range(LANES))
 
     def ready(self, end: int, *, now: InstantNs, enough: int | None = None) -> list[int]:
         """How many records of each lane may be delivered, at most: among the new ones may be some that are hidden.
@@ -170,7 +172,11 @@ class Delivery:
         A lane that has `enough` may have any number from there on: to count a long backlog takes time at every poll.
         """
         self._wake_rested(now)
-        return [len(self._again[lane]) + self._count_new(lane, end, enough) for lane in range(LANES)]
+        counts = list(map(len, self._again))
+        if not self._lanes:
+            counts[NORMAL] += max(0, end - max(self._frontiers[NORMAL], self._floor))
+            return counts
+        return [count + self._count_new(lane, end, enough) for lane, count in enumerate(counts)]
 
     def _count_new(self, lane: int, end: int, enough: int | None) -> int:
         first = max(self._frontiers[lane], self._floor)
@@ -182,11 +188,16 @@ class Delivery:
 
     def again(self, lane: int, limit: int) -> list[int]:
         """Records behind the frontier whose turn it is, the oldest first."""
-        return list(islice(self._again[lane], limit))
+        found = self._again[lane]
+        return list(islice(found, limit)) if found else []
 
-    def fresh(self, lane: int, limit: int, end: int) -> list[int]:
+    def fresh(self, lane: int, limit: int, end: int) -> Sequence[int]:
         """Records of the lane that were never looked at."""
-        return self._lanes.take(lane, max(self._frontiers[lane], self._floor), end, limit)
+        first = max(self._frontiers[lane], self._floor)
+        if lane == NORMAL and not self._lanes:
+            # They lie side by side, so there is no need to write them out.
+            return range(first, max(first, min(end, first + limit)))
+        return self._lanes.take(lane, first, end, limit)
 
     def is_key_free(self, key: int) -> bool:
         return self._key_order.is_free(key)
@@ -198,13 +209,16 @@ class Delivery:
         keys: tuple[int, ...] = ()
         if looked.keys:
             keys = tuple(key for _, key in sorted(zip(looked.taken, looked.keys, strict=True)))
+        frontiers = self._frontiers.copy()
+        for lane, frontier in looked.frontiers.items():
+            frontiers[lane] = frontier
         return Leased(
             self._grants.last_number + 1,
             now,
             deadline,
             consumer,
             pack(looked.taken),
-            tuple(looked.frontiers.get(lane, self._frontiers[lane]) for lane in range(LANES)),
+            tuple(frontiers),
             pack(looked.asleep),
             pack(looked.skipped),
             keys,
@@ -215,11 +229,13 @@ class Delivery:
 
     def settle(self, offsets_by_grant: Mapping[int, Offsets], *, is_dead: bool = False) -> Settled:
         """All of them must be leased under their grants. Dead letters are settled with the copies that are made."""
-        parts = []
-        for number, offsets in offsets_by_grant.items():
-            self._check_leased(number, offsets)
-            parts.append(PartOfGrant(number, pack(offsets)))
+        parts = [self.part_of(number, offsets) for number, offsets in offsets_by_grant.items()]
         return Settled(tuple(parts), is_dead)
+
+    def part_of(self, number: int, offsets: Offsets) -> PartOfGrant:
+        """These records of a grant, all of which must be leased under it."""
+        self._check_leased(number, offsets)
+        return PartOfGrant(number, pack(offsets))
 
     def fail(self, returns: Returns, policy: RetryPolicy, *, pause_ms: int | None = None, now: InstantNs) -> Retries:
         """Records that were not done, each to be tried again after its pause, unless it has failed too often."""

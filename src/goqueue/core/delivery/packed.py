@@ -16,12 +16,13 @@ Offsets = Collection[int] | BitMap64
 def pack(offsets: Offsets) -> Packed:
     if not offsets:
         return b""
-    bitmap = offsets if isinstance(offsets, BitMap64) else _bitmap(sorted(offsets))
+    bitmap = offsets if isinstance(offsets, BitMap64) else _bitmap(offsets)
     bitmap.run_optimize()
     return bitmap.serialize()
 
 
-def _bitmap(ascending: list[int]) -> BitMap64:
+def _bitmap(offsets: Collection[int]) -> BitMap64:
+    ascending = offsets if isinstance(offsets, range) and offsets.step == 1 else sorted(offsets)
     if ascending[-1] - ascending[0] + 1 != len(ascending):
         return BitMap64(ascending)
     # Most often they lie side by side, and then a range is much quicker.

@@ -18,6 +18,7 @@ __all__ = ["Gathered", "gather"]
 READ_BYTES = 256 * 1024
 LEAST_READ_BYTES = 1024
 INLINE_BYTES = 64 * 1024
+OFFSET_BYTES = 8
 WIDEST_GAP = 16
 """Reading over a few records that are not wanted is cheaper than to begin anew behind them."""
 
@@ -26,7 +27,7 @@ class Gathered(NamedTuple):
     """Records as they lie in the log, in the order of their offsets, and which of those asked for are there."""
 
     records: bytes
-    offsets: list[int]
+    offsets: Sequence[int]
     reached: int
     """Everything asked for before this offset was looked for; less than all when the bytes did not suffice."""
 
@@ -59,8 +60,8 @@ def _gather(broker: Broker, partition: Partition, offsets: Sequence[int], max_by
     for cluster in _clusters(left):
         reached = _gather_cluster(partition, cluster, picked, typical)
         if reached is not None:
-            return picked.gathered(reached)
-    return picked.gathered(offsets[-1] + 1)
+            return picked.gathered(offsets, reached)
+    return picked.gathered(offsets, offsets[-1] + 1)
 
 
 def _pick_from_blocks(
@@ -112,16 +113,20 @@ class _Picked:
     def __init__(self, max_bytes: int) -> None:
         self.room = max_bytes
         self._parts: list[bytes] = []
-        self._offsets: list[int] = []
+        self._offsets: list[bytes] = []
 
     def add(self, records: Buffer, wanted: bytes) -> None:
         found, here = codec.pick(records, wanted)
         self._parts.append(found)
-        self._offsets += array("q", here)
+        self._offsets.append(here)
         self.room -= len(found)
 
-    def gathered(self, reached: int) -> Gathered:
-        return Gathered(b"".join(self._parts), self._offsets, reached)
+    def gathered(self, asked: Sequence[int], reached: int) -> Gathered:
+        records, here = b"".join(self._parts), b"".join(self._offsets)
+        if len(here) == OFFSET_BYTES * len(asked):
+            # All of them are there, as nearly always.
+            return Gathered(records, asked, reached)
+        return Gathered(records, array("q", here).tolist(), reached)
 
 
 def _unreadable(partition: Partition, offset: int) -> StorageBusy:

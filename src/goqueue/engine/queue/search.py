@@ -37,13 +37,13 @@ class _Part(NamedTuple):
 
     lane: int
     again: list[int]
-    new: list[int]
+    new: Sequence[int]
     frontier: int | None
 
     @property
-    def offsets(self) -> list[int]:
+    def offsets(self) -> Sequence[int]:
         """In order, as all that comes again lies before what is new."""
-        return self.again + self.new if self.again else self.new
+        return [*self.again, *self.new] if self.again else self.new
 
 
 class Search:
@@ -130,9 +130,10 @@ class Search:
         over += [offset for offset in again if offset in never]
         return [offset for offset in again if offset not in never]
 
-    def _new(self, lane: int, count: int, end: int) -> tuple[list[int], int | None]:
+    def _new(self, lane: int, count: int, end: int) -> tuple[Sequence[int], int | None]:
         """As many new records that are visible, and how far that has gone: hidden ones are passed over."""
         asked = count
+        visible: Sequence[int]
         while True:
             new = self._state.delivery.fresh(lane, asked, end)
             not_now = hidden(self._partition, new[0], new[-1] + 1) if new else None
@@ -213,6 +214,8 @@ def _count_by_lane(parts: Sequence["_Part"], taken: Sequence[int], *, everything
 
 
 def _by_lane(plan: Sequence[TakeOfLane]) -> dict[int, int]:
+    if len(plan) == 1:
+        return {plan[0].priority: plan[0].count}
     counts: dict[int, int] = {}
     for lane, count in plan:
         counts[lane] = counts.get(lane, 0) + count

@@ -8,11 +8,12 @@ import msgspec
 from pyroaring import BitMap64
 
 from goqueue.core.delivery.delivery import Returns
-from goqueue.core.delivery.events import Returned, Settled
+from goqueue.core.delivery.events import Returned
 from goqueue.core.delivery.packed import Offsets
 from goqueue.core.delivery.policy import RetryPolicy
 from goqueue.core.delivery.tally import OVERDUE
 from goqueue.engine.broker import Broker
+from goqueue.engine.queue.acks import settle_acked
 from goqueue.engine.queue.dead_letters import FAILED, REJECTED, DeadLetters
 from goqueue.engine.queue.policies import settings_of
 from goqueue.engine.queue.states import QueueState
@@ -68,16 +69,16 @@ async def acknowledge(broker: Broker, lease: Lease) -> QueueState:
     start_ns = broker.clock.now_ns()
     acked: Settling | None = None
 
-    def decide() -> Settled | None:
+    def left_to_settle() -> Offsets:
         nonlocal acked
         left: Offsets = offsets
         if not state.delivery.holds(lease.grant, offsets):
             left = [offset for offset in offsets if not _is_over(state, lease.grant, offset, state.delivery.has_acked)]
         if left and is_followed(broker, state.log):
             acked = settling(broker, state, lease.grant, list(left), start_ns)
-        return state.delivery.settle({lease.grant: left}) if left else None
+        return left
 
-    await broker.queues.change(state, decide)
+    await settle_acked(broker.queues, state, lease.grant, left_to_settle)
     _settled(broker, state)
     if acked is not None:
         await note_settled(broker, state, acked, Span.ACK)
@@ -229,6 +230,12 @@ def leased_records(broker: Broker, lease: Lease) -> tuple[QueueState, BitMap64]:
 
 def offsets_of(runs: Sequence[tuple[int, int]]) -> BitMap64:
     """The offsets of runs, each of which is given by its first one and how many they are, at least one."""
+    if len(runs) == 1 and 0 <= runs[0][0] <= LARGEST_OFFSET - runs[0][1]:
+        # As mostly.
+        first, count = runs[0]
+        offsets = BitMap64()
+        offsets.add_range(first, first + count)
+        return offsets
     if not runs:
         return BitMap64()
     firsts, counts = zip(*runs, strict=True)
@@ -237,5 +244,6 @@ def offsets_of(runs: Sequence[tuple[int, int]]) -> BitMap64:
     offsets = BitMap64(firsts)
     if max(counts) > 1:
         for first, count in runs:
-            offsets.add_range(first, first + count)
+            if count > 1:
+                offsets.add_range(first, first + count)
     return offsets

@@ -4,9 +4,11 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from goqueue.core.delivery.delivery import Delivery
 from goqueue.core.delivery.events import DeliveryEvent, Forgotten, Leased, Opened, Repositioned, Settled
+from goqueue.core.delivery.packed import Offsets
 from goqueue.core.delivery.tally import Tally
 from goqueue.core.priority.drr import LaneScheduler
 from goqueue.core.priority.policy import LanePolicy
@@ -19,7 +21,7 @@ from goqueue.errors import GoQueueError, UnknownReceipt
 from goqueue.model.log import LogId
 from goqueue.model.topic import LaneMode, TopicConfig
 
-__all__ = ["DELIVERIES", "EVENT_BYTES", "QueueState", "QueueStates", "delivery_stream"]
+__all__ = ["DELIVERIES", "EVENT_BYTES", "Ack", "QueueState", "QueueStates", "delivery_stream"]
 
 DELIVERIES = "delivery/"
 EVENT_BYTES = 256
@@ -37,12 +39,21 @@ def delivery_stream(group: str, log: LogId) -> str:
     return f"{DELIVERIES}{log}/{group}"
 
 
+class Ack(NamedTuple):
+    """Somebody waits for records of a grant to be settled; `offsets` says which, and raises if they cannot be."""
+
+    grant: int
+    offsets: Callable[[], Offsets]
+    reply: asyncio.Future[None]
+
+
 class QueueState:
     """One group in one partition. A decision is taken, written and applied before the next one is taken."""
 
     def __init__(self, group: str, log: LogId, delivery: Delivery, tallies: Tallies) -> None:
         self.group = group
         self.log = log
+        self.stream = delivery_stream(group, log)
         self.delivery = delivery
         self.lanes = LaneScheduler(LanePolicy())
         self.dequeued = LaneFlow()
@@ -50,11 +61,19 @@ class QueueState:
         # What the broker does by itself, such as to be done with letters that were sent back, is nobody's delivery.
         self.tally = Tally() if self.is_internal else Tally(tallies.of(log.topic).queue)
         self.turn = asyncio.Lock()
+        self.acks: list[Ack] = []
+        """Acknowledgements that wait for their turn."""
 
     @property
     def is_internal(self) -> bool:
         """The broker's own, which no user named."""
         return self.group.startswith("__")
+
+    def apply(self, event: DeliveryEvent) -> None:
+        """It is written."""
+        before = self.delivery.leased_count
+        self.delivery.apply(event)
+        self.tally.note(event, before - self.delivery.leased_count)
 
     def follow(self, config: TopicConfig) -> None:
         """The topic says how lanes share what is delivered."""
@@ -72,7 +91,7 @@ class QueueStates:
         self._tallies = tallies
         self._by_group: dict[str, dict[LogId, QueueState]] = {}
         self._watchers: dict[str, set[Callable[[], None]]] = {}
-        self._taking: Counter[tuple[str, str]] = Counter()
+        self._taking: dict[tuple[str, str], int] = {}
         self._crowded: Counter[str] = Counter()
         self._background: set[asyncio.Task[None]] = set()
         self.commit: GroupCommit
@@ -142,6 +161,21 @@ class QueueStates:
 
         `write` writes the event with something else that must not be without it.
         """
+        outcome: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        event = self.begin(state, decide, lambda refusal: resolve(outcome, refusal), write)
+        if event is not None:
+            # From here on it happens, whether somebody waits for it or not.
+            await outcome
+        return event
+
+    def begin(
+        self,
+        state: QueueState,
+        decide: Callable[[], DeliveryEvent | None],
+        tell: Callable[[GoQueueError | None], None],
+        write: "Write | None" = None,
+    ) -> DeliveryEvent | None:
+        """As `change_now`, for those who do not wait: `tell` is called in the end, unless nothing was decided."""
         is_held = True
 
         def hand_on() -> None:
@@ -157,17 +191,15 @@ class QueueStates:
             if event is None:
                 hand_on()
                 return None
-            operation = self._streams.event(delivery_stream(state.group, state.log), event)
-            outcome: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            operation = self._streams.event(state.stream, event)
 
             def written() -> None:
-                state.delivery.apply(event)
-                state.tally.note(event)
+                state.apply(event)
                 hand_on()
 
             def done(refusal: GoQueueError | None) -> None:
                 hand_on()
-                resolve(outcome, refusal)
+                tell(refusal)
 
             if write is None:
                 self.commit.submit((operation,), EVENT_BYTES, done, durable=_is_certain(event), written=written)
@@ -176,8 +208,6 @@ class QueueStates:
         except BaseException:
             hand_on()
             raise
-        # From here on it happens, whether somebody waits for it or not.
-        await outcome
         return event
 
     def in_background(self, work: Coroutine[None, None, None]) -> None:
@@ -194,20 +224,22 @@ class QueueStates:
 
     def in_flight(self, group: str, consumer: str) -> int:
         """Together with what polls under way may take."""
-        leased = sum(state.delivery.in_flight(consumer) for state in self._by_group.get(group, {}).values())
-        return leased + self._taking[group, consumer]
+        count = self._taking.get((group, consumer), 0)
+        for state in self._by_group.get(group, {}).values():
+            count += state.delivery.in_flight(consumer)
+        return count
 
-    @contextmanager
-    def taking(self, group: str, consumer: str, most: int) -> Iterator[None]:
-        """A poll of the consumer is under way."""
-        self._taking[group, consumer] += most
-        try:
-            yield
-        finally:
-            self._taking[group, consumer] -= most
-            if not self._taking[group, consumer]:
-                del self._taking[group, consumer]
-            self.has_room(group)
+    def begin_take(self, group: str, consumer: str, most: int) -> None:
+        """A poll of the consumer is under way, until `end_take`."""
+        self._taking[group, consumer] = self._taking.get((group, consumer), 0) + most
+
+    def end_take(self, group: str, consumer: str, most: int) -> None:
+        left = self._taking[group, consumer] - most
+        if left:
+            self._taking[group, consumer] = left
+        else:
+            del self._taking[group, consumer]
+        self.has_room(group)
 
     # Waiting.
 

@@ -1,7 +1,6 @@
 """Take records from the queue: lease some to a consumer, of the lanes whose turn it is, waiting for some if need be."""
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -138,15 +137,21 @@ async def _wait(
     broker: Broker, request: TakeRequest, partitions: Sequence[Partition], ready: asyncio.Event, left_s: float
 ) -> None:
     """Until somebody says that there is something, or a record that failed may be tried again, or time is up."""
-    with contextlib.ExitStack() as stack:
+    time_is_up = asyncio.get_running_loop().call_later(left_s, ready.set)
+    try:
         if _room(broker, request) <= 0:
-            stack.enter_context(broker.queues.waiting_for_room(request.group))
+            with broker.queues.waiting_for_room(request.group):
+                await ready.wait()
         elif (rested_in_ms := _until_rested_ms(broker, request, partitions)) is not None:
             alarm = asyncio.ensure_future(_set_later(broker, ready, rested_in_ms))
-            stack.callback(alarm.cancel)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(left_s):
+            try:
                 await ready.wait()
+            finally:
+                alarm.cancel()
+        else:
+            await ready.wait()
+    finally:
+        time_is_up.cancel()
 
 
 async def _set_later(broker: Broker, event: asyncio.Event, after_ms: int) -> None:
@@ -197,8 +202,11 @@ class _Taking:
             _check_order(request, state)
         limit = min(request.limit, _room(broker, request))
         if limit > 0:
-            with broker.queues.taking(request.group, request.consumer, limit):
+            broker.queues.begin_take(request.group, request.consumer, limit)
+            try:
                 await self._take_from_all(states, partitions, limit, taken)
+            finally:
+                broker.queues.end_take(request.group, request.consumer, limit)
 
     async def _take_from_all(
         self, states: Sequence[QueueState], partitions: Sequence[Partition], limit: int, taken: list[Taken]
@@ -230,6 +238,10 @@ class _Taking:
                 await self._broker.queues.change(state, partial(state.delivery.forget_below, start))
             await state.turn.acquire()
             try:
+                if not _may_be_ready(self._broker, state, partition):
+                    # All who wait wake up for a record; others were quicker.
+                    state.turn.release()
+                    return None
                 search = Search(self._broker, state, partition, limit, width)
                 found = await search.run(room)
             except BaseException:

@@ -6,8 +6,6 @@ from typing import Any
 
 from goqueue.core.schemas.formats import SchemaFormat
 from goqueue.core.schemas.parsing import ParseJob
-from goqueue.core.schemas.protobuf.format import as_source
-from goqueue.core.schemas.protobuf.schema import ProtobufSchema
 from goqueue.core.schemas.schema import Schema, check_schema
 from goqueue.engine.broker import Broker
 
@@ -34,8 +32,15 @@ async def readable(broker: Broker, schema: Schema) -> Schema:
     if schema.type != "PROTOBUF" or ";" in schema.text:
         return schema
     loop = asyncio.get_running_loop()
-    text = await loop.run_in_executor(broker.parsers, as_source, schema.text, "the schema")
+    text = await loop.run_in_executor(broker.parsers, _protobuf_source, schema.text)
     return Schema(schema.type, text, schema.references)
+
+
+def _protobuf_source(text: str) -> str:
+    # Protobuf is loaded with the first schema of its kind, here as everywhere.
+    from goqueue.core.schemas.protobuf.format import as_source
+
+    return as_source(text, "the schema")
 
 
 async def serialized_text(broker: Broker, schema_id: int) -> str | None:
@@ -43,8 +48,8 @@ async def serialized_text(broker: Broker, schema_id: int) -> str | None:
     if broker.schemas.view.schema(schema_id).type != "PROTOBUF":
         return None
     _, parsed = await parsed_schema(broker, schema_id)
-    assert isinstance(parsed, ProtobufSchema)
-    return parsed.serialized()
+    serialized: str = parsed.serialized()
+    return serialized
 
 
 async def run_jobs(broker: Broker, jobs: Sequence[ParseJob]) -> Parsed:

@@ -130,8 +130,7 @@ class QueueChanges:
 
     def apply(self) -> None:
         for state, event in self._events:
-            state.delivery.apply(event)
-            state.tally.note(event)
+            state.apply(event)
         for state, pledge in self._dead:
             DeadLetters(self._broker, state).count(pledge.count, pledge.reason, pledge.cause)
         self.hand_on()

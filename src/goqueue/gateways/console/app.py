@@ -6,11 +6,10 @@ from typing import Any
 from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
-from goqueue.engine.broker import Broker
 from goqueue.errors import GoQueueError, InternalError
 from goqueue.gateways.console.answering import Problem, problem_of, respond
 from goqueue.gateways.console.assets import FOR_EVER, Assets
-from goqueue.gateways.console.desk import Desk, SettingRow
+from goqueue.gateways.console.desk import Desk
 from goqueue.gateways.console.feeding import MOST_STREAMS, Feeding
 from goqueue.gateways.console.guarding import is_own
 from goqueue.gateways.console.links import PREFIX
@@ -26,16 +25,10 @@ HTML = b"text/html; charset=utf-8"
 
 
 class Console:
-    """Pages, assets and live feeds. `run` samples the broker for the charts; `stop` ends what only waits."""
+    """Pages, assets and live feeds; `stop` ends what only waits."""
 
-    def __init__(
-        self,
-        broker: Broker,
-        settings: tuple[SettingRow, ...],
-        report_bug: Callable[[BaseException], None],
-        parts: Sequence[Part] = PARTS,
-    ) -> None:
-        self._desk = Desk(broker, settings)
+    def __init__(self, desk: Desk, report_bug: Callable[[BaseException], None], parts: Sequence[Part] = PARTS) -> None:
+        self._desk = desk
         self._report_bug = report_bug
         self._assets = Assets()
         self._feeding = Feeding(report_bug)
@@ -49,9 +42,6 @@ class Console:
             self._report_bug(bug)
             failure = InternalError("the console failed to answer; the broker's log says why")
             await self._respond_problem(send, problem_of(failure))
-
-    async def run(self) -> None:
-        await self._desk.history.run()
 
     def stop(self) -> None:
         self._feeding.stop()

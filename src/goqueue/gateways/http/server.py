@@ -11,9 +11,7 @@ from goqueue.gateways.http.app import HttpApp
 from goqueue.gateways.http.connection import connections_within
 from goqueue.gateways.http.limits import HttpLimits
 
-__all__ = ["bind", "serve_http"]
-
-BACKLOG = 2048
+__all__ = ["serve_http"]
 
 
 class _Server(uvicorn.Server):
@@ -22,19 +20,6 @@ class _Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
-
-
-def bind(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen(BACKLOG)
-    except OSError:
-        listener.close()
-        raise
-    return listener
 
 
 @asynccontextmanager

@@ -72,6 +72,7 @@ class Connection(asyncio.BufferedProtocol):
         self._writing_paused = False
         self._reading_paused = False
         self._is_draining = False
+        self._now = asyncio.get_running_loop().time
         self._last_frame_at = 0.0
         self._partial_since: float | None = None
         self._unread = 0
@@ -84,7 +85,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self._last_frame_at = asyncio.get_running_loop().time()
+        self._last_frame_at = self._now()
         if not self._home.opened(self):
             self._hang_up(InvalidRequest("there are too many connections", hint="close some that are not used"))
 
@@ -142,33 +143,35 @@ class Connection(asyncio.BufferedProtocol):
         return self._reader.buffer()
 
     def buffer_updated(self, nbytes: int) -> None:
-        self._read(lambda: self._reader.received(nbytes))
+        self._read(self._reader.received, nbytes)
 
-    def _read(self, advance: Callable[[], None]) -> None:
+    def _read(self, advance: Callable[..., None], *arguments: int) -> None:
         try:
-            advance()
+            advance(*arguments)
         except InvalidRequest as error:
             # The bytes cannot be trusted from here on.
             self._hang_up(error)
         if not self._reader.has_partial_frame:
             self._partial_since = None
         elif self._partial_since is None:
-            self._partial_since = asyncio.get_running_loop().time()
+            self._partial_since = self._now()
 
     def _hang_up(self, why: InvalidRequest) -> None:
         self._note_unread()
-        self._write(frame_head(0, FrameFlag.ERROR, 0, encode_error(why), 0), [])
+        self._transport.write(frame_head(0, FrameFlag.ERROR, 0, encode_error(why), 0))
         self.close()
 
     def _take_frame(self, frame: Frame) -> bool:
+        _, _, correlation, head, tail = frame
         self._partial_since = None
-        self._last_frame_at = asyncio.get_running_loop().time()
-        if frame.correlation in self._under_way:
-            raise InvalidRequest(f"correlation id {frame.correlation} is still in use")
+        self._last_frame_at = self._now()
+        if correlation in self._under_way:
+            raise InvalidRequest(f"correlation id {correlation} is still in use")
         if not self.has_greeted and frame.opcode != Opcode.HELLO:
             raise InvalidRequest("the first frame is not HELLO", hint="use a native client")
-        self._under_way[frame.correlation] = 0
-        self.weigh(frame.correlation, len(frame.head) + len(frame.tail))
+        size = len(head) + len(tail)
+        self._under_way[correlation] = size
+        self._bytes_under_way += size
         self._dispatch(self, frame)
         self._balance()
         return not self._reading_paused and not self.is_closing
@@ -183,19 +186,16 @@ class Connection(asyncio.BufferedProtocol):
     def reply(self, opcode: int, correlation: int, head: bytes, tail: list[Buffer]) -> None:
         """Answer the request with this opcode and correlation id."""
         if not self.is_closing:
-            self._write(frame_head(opcode, 0, correlation, head, sum(map(len, tail))), tail)
+            if tail:
+                self._transport.writelines([frame_head(opcode, 0, correlation, head, sum(map(len, tail))), *tail])
+            else:
+                self._transport.write(frame_head(opcode, 0, correlation, head, 0))
         self.finish(correlation)
 
     def refuse(self, opcode: int, correlation: int, error: GoQueueError) -> None:
         if not self.is_closing:
-            self._write(frame_head(opcode, FrameFlag.ERROR, correlation, encode_error(error), 0), [])
+            self._transport.write(frame_head(opcode, FrameFlag.ERROR, correlation, encode_error(error), 0))
         self.finish(correlation)
-
-    def _write(self, head: bytes, tail: list[Buffer]) -> None:
-        if tail:
-            self._transport.writelines([head, *tail])
-        else:
-            self._transport.write(head)
 
     def finish(self, correlation: int) -> None:
         """The request is done with, answered or not."""
@@ -218,7 +218,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _note_unread(self) -> None:
         self._unread = self._transport.get_write_buffer_size()
-        self._unread_since = asyncio.get_running_loop().time()
+        self._unread_since = self._now()
 
     def _balance(self) -> None:
         busy = (

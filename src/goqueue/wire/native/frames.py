@@ -10,11 +10,12 @@ message within a version, as readers ignore what they do not know; anything else
 """
 
 import struct
-from enum import IntEnum, IntFlag
+from enum import IntEnum
 from typing import NamedTuple
 
 __all__ = [
     "FRAME_HEAD",
+    "FRAME_LENGTH",
     "LENGTH_SIZE",
     "MAX_FRAME_BYTES",
     "PROTOCOL_VERSION",
@@ -30,6 +31,7 @@ MAX_FRAME_BYTES = 24 * 1024 * 1024
 """Room for the largest record there can be, and a little more."""
 
 LENGTH_SIZE = 4
+FRAME_LENGTH = struct.Struct(">I")
 FRAME_HEAD = struct.Struct(">IBBII")
 
 
@@ -84,7 +86,9 @@ class Opcode(IntEnum):
     TRANSACTION_STATS = 63
 
 
-class FrameFlag(IntFlag):
+class FrameFlag(IntEnum):
+    """Bits of the flags byte; no IntFlag, as a look at a bit of one takes longer than taking a frame apart."""
+
     ERROR = 1
     """The reply is an error; its head is an ErrorReply."""
     NO_REPLY = 2
@@ -111,10 +115,11 @@ def encode_frame(opcode: int, flags: int, correlation: int, head: bytes, tail: b
     return frame_head(opcode, flags, correlation, head, len(tail)) + tail
 
 
-def parse_frame(data: memoryview) -> Frame | None:
-    """Take apart the bytes that the length announced; None when the head does not fit in them."""
-    _, opcode, flags, correlation, head_length = FRAME_HEAD.unpack_from(data)
-    end = FRAME_HEAD.size + head_length
-    if end > len(data):
+def parse_frame(data: memoryview, start: int, end: int) -> Frame | None:
+    """Take apart the frame between two places in the data; None when its head does not fit in it."""
+    _, opcode, flags, correlation, head_length = FRAME_HEAD.unpack_from(data, start)
+    head = start + FRAME_HEAD.size
+    tail = head + head_length
+    if tail > end:
         return None
-    return Frame(opcode, flags, correlation, data[FRAME_HEAD.size : end], data[end:])
+    return Frame(opcode, flags, correlation, data[head:tail], data[tail:end])

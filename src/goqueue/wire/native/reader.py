@@ -7,7 +7,7 @@ that has not arrived whole gets a buffer of its own, of just its size: an idle c
 from collections.abc import Callable
 
 from goqueue.errors import InvalidRequest
-from goqueue.wire.native.frames import FRAME_HEAD, LENGTH_SIZE, Frame, parse_frame
+from goqueue.wire.native.frames import FRAME_HEAD, FRAME_LENGTH, LENGTH_SIZE, Frame, parse_frame
 
 __all__ = ["SCRATCH_BYTES", "FrameReader"]
 
@@ -51,15 +51,15 @@ class FrameReader:
             self._cut(self._partial[: self._filled])
 
     def _cut(self, data: memoryview) -> None:
-        start, wanted = 0, True
-        while wanted and len(data) - start >= LENGTH_SIZE:
-            length = int.from_bytes(data[start : start + LENGTH_SIZE], "big")
+        start, wanted, size = 0, True, len(data)
+        while wanted and size - start >= LENGTH_SIZE:
+            (length,) = FRAME_LENGTH.unpack_from(data, start)
             if not _LEAST <= length <= self._max_frame_bytes:
                 raise _not_native(f"a frame of {length} bytes, the limit is {self._max_frame_bytes}")
             end = start + LENGTH_SIZE + length
-            if end > len(data):
+            if end > size:
                 break
-            frame = parse_frame(data[start:end])
+            frame = parse_frame(data, start, end)
             if frame is None:
                 raise _not_native("a frame whose head is longer than itself")
             start = end
@@ -75,7 +75,7 @@ class FrameReader:
             return
         size = len(rest) + LENGTH_SIZE
         if len(rest) >= LENGTH_SIZE:
-            size = max(len(rest), LENGTH_SIZE + int.from_bytes(rest[:LENGTH_SIZE], "big"))
+            size = max(len(rest), LENGTH_SIZE + FRAME_LENGTH.unpack_from(rest)[0])
         fresh = memoryview(bytearray(size))
         fresh[: len(rest)] = rest
         self._partial, self._filled = fresh, len(rest)

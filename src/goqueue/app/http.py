@@ -1,0 +1,45 @@
+"""The HTTP listeners put together. Imported when somebody connects to one of them: see `on_demand.py`."""
+
+import socket
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+
+from goqueue.app.on_demand import PagesOnDemand
+from goqueue.engine.broker import Broker
+from goqueue.engine.maintenance import Maintenance
+from goqueue.gateways.console.desk import Desk
+from goqueue.gateways.http.app import Pages, http_app, schemas_app
+from goqueue.gateways.http.limits import HttpLimits
+from goqueue.gateways.http.server import serve_http
+
+__all__ = ["api_on", "schemas_on"]
+
+ReportBug = Callable[[BaseException], None]
+
+
+def api_on(
+    listener: socket.socket,
+    desk: Desk,
+    maintenance: Maintenance,
+    exposition: Callable[[], Awaitable[bytes]],
+    limits: HttpLimits,
+    report_bug: ReportBug,
+    stop_within_s: float,
+) -> AbstractAsyncContextManager[None]:
+    """The API, metrics, health checks and the console; serving while inside."""
+
+    def console() -> Pages:
+        # Templates and pages are for people: most brokers see programs only.
+        from goqueue.gateways.console.app import Console
+
+        return Console(desk, report_bug)
+
+    app = http_app(desk.broker, maintenance, exposition, report_bug, limits, PagesOnDemand(console))
+    return serve_http(app, listener, limits, stop_within_s=stop_within_s)
+
+
+def schemas_on(
+    listener: socket.socket, broker: Broker, limits: HttpLimits, report_bug: ReportBug, stop_within_s: float
+) -> AbstractAsyncContextManager[None]:
+    """The schema registry alone; serving while inside."""
+    return serve_http(schemas_app(broker, report_bug, limits), listener, limits, stop_within_s=stop_within_s)

@@ -1,0 +1,74 @@
+"""What is loaded when it is first asked for: a broker whose clients are all native never needs HTTP, nor the console.
+
+Loading takes some tenths of a second, so it is done in a thread, while the event loop goes on serving others.
+"""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable, MutableMapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from goqueue.gateways.http.app import Pages
+
+__all__ = ["PagesOnDemand", "served_on_demand", "task_within"]
+
+
+@asynccontextmanager
+async def task_within(work: "asyncio._CoroutineLike[None]") -> AsyncIterator[None]:
+    """A background task that ends with the block, and ends the block's life if it fails."""
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(work)
+        yield
+        task.cancel()
+
+
+def served_on_demand(
+    listener: socket.socket, load: Callable[[], AbstractAsyncContextManager[None]]
+) -> AbstractAsyncContextManager[None]:
+    """Serves with what is loaded, from the first connection on; those that come before wait in the backlog."""
+    return task_within(_serve_when_asked(listener, load))
+
+
+async def _serve_when_asked(listener: socket.socket, load: Callable[[], AbstractAsyncContextManager[None]]) -> None:
+    await _readable(listener)
+    async with await asyncio.to_thread(load):
+        await asyncio.Event().wait()
+
+
+async def _readable(listener: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    is_asked = asyncio.Event()
+    loop.add_reader(listener, is_asked.set)
+    try:
+        await is_asked.wait()
+    finally:
+        loop.remove_reader(listener)
+
+
+class PagesOnDemand:
+    """See `goqueue.gateways.http.app.Pages`."""
+
+    def __init__(self, load: "Callable[[], Pages]") -> None:
+        self._load = load
+        self._turn = asyncio.Lock()
+        self._pages: Pages | None = None
+        self._is_stopped = False
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+        pages = self._pages or await self._loaded()
+        await pages(scope, receive, send)
+
+    def stop(self) -> None:
+        self._is_stopped = True
+        if self._pages is not None:
+            self._pages.stop()
+
+    async def _loaded(self) -> "Pages":
+        async with self._turn:
+            if self._pages is None:
+                self._pages = await asyncio.to_thread(self._load)
+                if self._is_stopped:
+                    self._pages.stop()
+            return self._pages

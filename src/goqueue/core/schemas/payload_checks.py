@@ -1,0 +1,93 @@
+"""What checks payloads against a schema, for each format."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from goqueue.core.schemas.avro.payload import AvroReader
+from goqueue.core.schemas.avro.types import AvroSchema
+from goqueue.core.schemas.json_schema.format import JsonSchema
+from goqueue.core.schemas.json_schema.quick import quick_check
+from goqueue.core.schemas.payloads import Payloads, Problem
+from goqueue.core.schemas.protobuf.framing import message_name
+from goqueue.core.schemas.protobuf.payload import MessageReader
+from goqueue.core.schemas.protobuf.schema import ProtobufSchema
+from goqueue.errors import InvalidRecord
+from goqueue.wire.framed_values import read_message_path
+
+__all__ = ["checks_of"]
+
+MOST_CHARACTERS = 500
+"""Of a reason: some quote the value."""
+
+
+def checks_of(parsed: Any) -> Payloads:
+    """`parsed` is what a format made of the text of a schema."""
+    match parsed:
+        case AvroSchema():
+            return _AvroPayloads(parsed)
+        case ProtobufSchema():
+            return _ProtobufPayloads(parsed)
+        case JsonSchema():
+            return _JsonPayloads(parsed)
+    raise AssertionError(f"no payloads of {type(parsed)}")
+
+
+class _AvroPayloads:
+    def __init__(self, schema: AvroSchema) -> None:
+        self._reader = AvroReader(schema)
+        # Serializers write these as they are, without the length that comes before bytes anywhere else.
+        self._is_plain_bytes = schema.root.kind == "bytes"
+
+    def fit(self, payloads: Sequence[bytes]) -> bool:
+        problem = self._reader.problem
+        return self._is_plain_bytes or all(problem(payload) is None for payload in payloads)
+
+    def problem(self, payload: bytes) -> Problem | None:
+        if self._is_plain_bytes:
+            return None
+        found = self._reader.problem(payload)
+        return None if found is None else Problem(*found)
+
+
+class _ProtobufPayloads:
+    def __init__(self, schema: ProtobufSchema) -> None:
+        self._schema = schema
+        self._reader = MessageReader(schema)
+        self._first = message_name(schema, (0,)) if schema.file.message_type else None
+
+    def fit(self, payloads: Sequence[bytes]) -> bool:
+        return all(self.problem(payload) is None for payload in payloads)
+
+    def problem(self, payload: bytes) -> Problem | None:
+        try:
+            if payload[:1] == b"\0" and self._first is not None:
+                name, start = self._first, 1
+            else:
+                indexes, start = read_message_path(payload, 0)
+                name = message_name(self._schema, indexes)
+        except InvalidRecord as refusal:
+            return Problem("", refusal.message)
+        found = self._reader.problem(name, payload[start:])
+        return None if found is None else Problem("", found[:MOST_CHARACTERS])
+
+
+class _JsonPayloads:
+    def __init__(self, schema: JsonSchema) -> None:
+        self._schema = schema
+        self._decode = msgspec.json.Decoder().decode
+        self._is_valid = schema.validator.is_valid
+        self._fits = quick_check(schema.document)
+
+    def fit(self, payloads: Sequence[bytes]) -> bool:
+        if self._fits is not None and all(map(self._fits, payloads)):
+            return True
+        try:
+            return all(map(self._is_valid, map(self._decode, payloads)))
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError):
+            return False
+
+    def problem(self, payload: bytes) -> Problem | None:
+        found = self._schema.violations(payload)
+        return Problem(found[0].path, found[0].message[:MOST_CHARACTERS]) if found else None

@@ -1,0 +1,116 @@
+"""Acknowledgements that come while their queue is busy: one entry for all of them, an answer for each."""
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+
+from goqueue.engine.queue import settle
+from goqueue.errors import GoQueueError, StorageBusy, UnknownReceipt
+from tests.unit.engine.queue_scene import GROUP, LOG, lease, made_topic, take, values
+
+COUNT = 6
+
+
+@pytest.fixture
+async def scene(open_broker):
+    """A broker, and as many grants of one record each."""
+    async with open_broker() as broker:
+        await made_topic(broker, *(b"%d" % number for number in range(COUNT)))
+        yield broker, [lease((await take(broker, 1))[0]) for _ in range(COUNT)]
+
+
+def written_events(broker, monkeypatch):
+    """How many entries are handed to be written from now on."""
+    entries = []
+    submit = broker.commit.submit
+
+    def counted(entry, *arguments, **options):
+        entries.append(entry)
+        return submit(entry, *arguments, **options)
+
+    monkeypatch.setattr(broker.commit, "submit", counted)
+    return entries
+
+
+async def while_busy(broker, *acks):
+    """Ask while another one has the turn."""
+    state = broker.queues.get(GROUP, LOG)
+    await state.turn.acquire()
+    tasks = [asyncio.ensure_future(settle.acknowledge(broker, one)) for one in acks]
+    await asyncio.sleep(0)
+    return state, tasks
+
+
+async def test_acknowledgements_that_had_to_wait_are_written_as_one_entry(scene, monkeypatch):
+    broker, leases = scene
+    state, tasks = await while_busy(broker, *leases)
+    entries = written_events(broker, monkeypatch)
+    state.turn.release()
+    await asyncio.gather(*tasks)
+    assert len(entries) == 1
+    assert (state.delivery.floor, state.delivery.leased_count, state.tally.acked) == (COUNT, 0, COUNT)
+    assert not state.acks
+    assert not state.turn.locked()
+
+
+async def test_one_that_is_refused_does_not_take_the_others_with_it(scene):
+    broker, leases = scene
+    returned = leases[2]
+    await settle.give_back(broker, returned)
+    state, tasks = await while_busy(broker, *leases)
+    state.turn.release()
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [number for number, one in enumerate(outcomes) if isinstance(one, UnknownReceipt)] == [2]
+    assert state.delivery.unsettled(COUNT) == 1
+    assert values(await take(broker)) == [b"2"]
+
+
+async def test_what_is_said_twice_at_the_same_time_is_done_once(scene):
+    broker, leases = scene
+    state, tasks = await while_busy(broker, leases[0], leases[0], leases[1], leases[0])
+    state.turn.release()
+    await asyncio.gather(*tasks)
+    assert (state.delivery.floor, state.tally.acked) == (2, 2)
+    assert not state.acks
+    assert not state.turn.locked()
+
+
+async def test_parts_of_one_grant_are_each_settled(open_broker):
+    async with open_broker() as broker:
+        await made_topic(broker, *(b"%d" % number for number in range(COUNT)))
+        (part,) = await take(broker)
+        state, tasks = await while_busy(broker, *(lease(part, offset) for offset in range(COUNT)))
+        state.turn.release()
+        await asyncio.gather(*tasks)
+        assert (state.delivery.floor, state.delivery.leased_count, state.tally.acked) == (COUNT, 0, COUNT)
+
+
+async def test_whoever_gives_up_waiting_does_not_hold_up_the_others(scene):
+    broker, leases = scene
+    state, tasks = await while_busy(broker, *leases)
+    tasks[0].cancel()
+    with suppress(asyncio.CancelledError):
+        await tasks[0]
+    state.turn.release()
+    await asyncio.gather(*tasks[1:])
+    assert all(state.delivery.is_settled(offset) for offset in range(1, COUNT))
+    assert not state.turn.locked()
+
+
+async def test_all_of_them_hear_that_nothing_could_be_written(scene, monkeypatch):
+    broker, leases = scene
+    state, tasks = await while_busy(broker, *leases)
+
+    def full(*_, **__):
+        raise StorageBusy("too much is waiting to be written")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(broker.commit, "submit", full)
+        state.turn.release()
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(one) for one in outcomes] == [StorageBusy] * COUNT
+    assert isinstance(outcomes[0], GoQueueError)
+    assert state.delivery.leased_count == COUNT
+    await asyncio.gather(*(settle.acknowledge(broker, one) for one in leases))
+    assert state.delivery.leased_count == 0
