@@ -95,7 +95,7 @@ PIPELINE_STORIES: dict[str, list[Step]] = {
         Step("produce w-spans --file $lines"),
         Step(f"pipeline traces --topic w-spans --live --report $folder/traces-2 {SPARK}", "report: "),
         Step(
-            f"pipeline traces $spans --follow --every 1s --report $folder/traces-3 {SPARK}",
+            f"pipeline traces --topic w-spans --follow --every 1s --report $folder/traces-3 {SPARK}",
             "report: ",
             until="traces-3/**/*.html",
         ),
@@ -109,7 +109,7 @@ PIPELINE_STORIES: dict[str, list[Step]] = {
         ),
         Step(
             f"pipeline windows w-orders --to $folder/windows-2 --follow --every 1s {SPARK}",
-            "4 records of w-orders",
+            "records of w-orders in",
             until="windows-2/_checkpoint/commits/0",
         ),
     ],

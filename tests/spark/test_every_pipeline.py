@@ -23,8 +23,6 @@ WITHIN_S = 120
 LOOK_EVERY_S = 0.05
 TIMES = [f"2026-01-01T00:0{minute}:00Z" for minute in range(4)]
 ORDERS = [(b"k%d" % (n % 3), n, at) for n, at in zip((0, 1, 2, 0), TIMES, strict=True)]
-NOT_RUN = {"dedup", "traces", "windows"}
-"""Their stories name every option but were not seen to end well; tests of the same names run the jobs themselves."""
 RULES = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
 
@@ -99,7 +97,7 @@ def interrupted(folder: Path, until: str) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("pipeline", [name for name in PIPELINE_STORIES if name not in NOT_RUN])
+@pytest.mark.parametrize("pipeline", PIPELINE_STORIES)
 def test_every_pipeline_does_what_it_says_with_every_option(pipeline, commands, capfd, tmp_path):
     for step in PIPELINE_STORIES[pipeline]:
         words = step.words(commands)

@@ -27,6 +27,13 @@ def told(spark):
     return windows
 
 
+def forget_last_commit(checkpoint):
+    """As if the driver had died after the batch was written, before that was noted."""
+    commits = sorted((checkpoint / "commits").glob("[0-9]*"), key=lambda path: int(path.name))
+    commits[-1].unlink()
+    (commits[-1].parent / f".{commits[-1].name}.crc").unlink(missing_ok=True)
+
+
 def test_records_are_counted_and_summed_by_key_or_field_in_each_window(told):
     values = [event("10:00:01", "a", 2), event("10:00:59", "b", 5), event("10:00:30", "a", 3), event("10:01:00", "a")]
     assert told(values) == [("10:00:00", "k", 3), ("10:01:00", "k", 1)]
@@ -68,11 +75,33 @@ def test_each_window_is_written_to_a_topic_once_when_the_watermark_has_passed(
     assert out() == expected
     # Too late; and Spark repeats the batch that told the windows, as the driver died before it was noted.
     producer.send_many(topic, [event("10:00:59", "a", 100)], partition=0)
-    commits = sorted((tmp_path / "commits").glob("[0-9]*"), key=lambda path: int(path.name))
-    commits[-1].unlink()
-    (commits[-1].parent / f".{commits[-1].name}.crc").unlink(missing_ok=True)
+    forget_last_commit(tmp_path)
     run(spark, job, options)
     assert out() == expected
+
+
+def test_with_updates_a_window_is_written_to_a_topic_each_time_it_changes_and_no_change_twice(
+    spark, server, admin, producer, topic, table, tmp_path
+):
+    admin.create_topic(f"{topic}-out", 1)
+    job = WindowsJob(
+        server=server.native, topic=topic, into_topic=f"{topic}-out", checkpoint=str(tmp_path), updates=True
+    )
+    options = WindowOptions(at="at", by="user.id", late="10 seconds")
+
+    def out():
+        rows = table(subscribe=f"{topic}-out").load().orderBy("offset").collect()
+        return [(told["key"], told["count"]) for told in (json.loads(row.value) for row in rows)]
+
+    producer.send_many(topic, [event("10:00:01", "a"), event("10:00:02", "a")], partition=0)
+    run(spark, job, options)
+    assert out() == [("a", 2)]
+    producer.send_many(topic, [event("10:00:03", "a")], partition=0)
+    done = run(spark, job, options)
+    assert (done.records, out()) == (1, [("a", 2), ("a", 3)])
+    forget_last_commit(tmp_path)
+    run(spark, job, options)
+    assert out() == [("a", 2), ("a", 3)]
 
 
 def test_a_job_that_makes_no_sense_is_refused(spark):

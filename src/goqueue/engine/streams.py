@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from goqueue.engine.ports import StateEvent
+from goqueue.errors import DataFolderDamaged
 
 __all__ = ["Kind", "Machine", "Streams"]
 
@@ -71,19 +72,22 @@ class Streams:
         self._changes[stream] = self._changes.get(stream, 0) + 1
 
     def _kind(self, stream: str) -> Kind:
-        return next(kind for kind in self._kinds if stream.startswith(kind.prefix))
+        for kind in self._kinds:
+            if stream.startswith(kind.prefix):
+                return kind
+        raise _of_another_version(f"there is state of {stream!r}, which is not known here")
 
     # Recovery.
 
     def restore(self, stream: str, snapshot: bytes) -> None:
-        self.machine(stream).restore(self._kind(stream).snapshots.decode(snapshot))
+        self.machine(stream).restore(_read(stream, self._kind(stream).snapshots, snapshot))
 
     def apply(self, event: StateEvent) -> None:
         if not event.payload:
             self.remove(event.stream)
             return
         self._changed(event.stream)
-        self.machine(event.stream).apply(self._kind(event.stream).events.decode(event.payload))
+        self.machine(event.stream).apply(_read(event.stream, self._kind(event.stream).events, event.payload))
 
     # Checkpoints.
 
@@ -100,3 +104,15 @@ class Streams:
         for stream, changes in noted.items():
             if self._changes.get(stream) == changes:
                 del self._changes[stream]
+
+
+def _read(stream: str, decoder: msgspec.msgpack.Decoder[Any], content: bytes) -> Any:
+    """Checksums have been compared before, so what cannot be read was written differently."""
+    try:
+        return decoder.decode(content)
+    except msgspec.MsgspecError as error:
+        raise _of_another_version(f"the state of {stream!r} cannot be read: {error}") from error
+
+
+def _of_another_version(what: str) -> DataFolderDamaged:
+    return DataFolderDamaged(what, hint="start the version of GoQueue that wrote the folder; nothing was changed")

@@ -4,6 +4,8 @@ A window is told when the watermark has passed it: the latest time seen, less th
 it does not change, and what comes even later is left out. Until then it lives in Spark's state.
 """
 
+from collections.abc import Callable
+from concurrent.futures import Future
 from tempfile import TemporaryDirectory
 
 import msgspec
@@ -109,8 +111,11 @@ def run(spark: SparkSession, job: WindowsJob, options: WindowOptions) -> Windows
     windows = windowed(reader.load(), options)
     with TemporaryDirectory(prefix="goqueue-windows-") as nowhere:
         checkpoint = job.checkpoint or (f"{job.into_folder}/_checkpoint" if job.into_folder else nowhere)
-        writer = _writer(windows, job).option("checkpointLocation", checkpoint).queryName(f"windows of {job.topic}")
+        query_id: Future[str] = Future()
+        writer = _writer(windows, job, query_id).option("checkpointLocation", checkpoint)
+        writer = writer.queryName(f"windows of {job.topic}")
         query = triggered(writer, follow=job.follow, every=job.every).start()
+        query_id.set_result(query.id)
         (done,) = finish([query], follow=job.follow)
     into = job.into_topic or job.into_folder or "console"
     return WindowsSummary(job.topic, into, done.batches, done.rows_in, done.rows_out, done.watermark)
@@ -129,11 +134,26 @@ def _check(job: WindowsJob) -> None:
         raise InvalidRequest("files cannot be changed", hint="leave out --updates, or write to a topic")
 
 
-def _writer(windows: DataFrame, job: WindowsJob) -> DataStreamWriter:
+def _writer(windows: DataFrame, job: WindowsJob, query_id: Future[str]) -> DataStreamWriter:
     mode = "update" if job.updates else "append"
     if job.into_topic:
-        sink = as_records(windows).writeStream.format("goqueue").option("bootstrap", job.server)
-        return sink.option("topic", job.into_topic).outputMode(mode)
+        records = as_records(windows).writeStream.outputMode(mode)
+        if job.updates:
+            return records.foreachBatch(_changes_into(job, query_id))
+        return records.format("goqueue").option("bootstrap", job.server).option("topic", job.into_topic)
     if job.into_folder:
         return windows.writeStream.format("parquet").option("path", job.into_folder).outputMode(mode)
     return windows.writeStream.format("console").option("truncate", "false").outputMode(mode)
+
+
+def _changes_into(job: WindowsJob, query_id: Future[str]) -> Callable[[DataFrame, int], None]:
+    """For each batch a write of its own, as Spark gives changes to no sink that is written in Python.
+
+    Its name is that of the query, which is kept in the checkpoint, and of the batch: so it is written once.
+    """
+
+    def write(changed: DataFrame, number: int) -> None:
+        sink = changed.write.format("goqueue").mode("append").option("bootstrap", job.server)
+        sink.option("topic", job.into_topic).option("queryName", f"{query_id.result()}/{number}").save()
+
+    return write
