@@ -1,11 +1,13 @@
 """The composition root: knows every class, decides nothing. Stopping is starting in reverse."""
 
 import contextlib
+import errno
 import functools
 import socket
 import traceback
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -60,6 +62,7 @@ async def running_broker(settings: Settings, origins: Mapping[str, str] = NO_ORI
     """Everything started inside, everything stopped and checkpointed on the way out."""
     logger, metrics, clock = get_logger(), Metrics(), SystemClock()
     began = clock.now_ns()
+    _check_folder(settings.data)
     async with AsyncExitStack() as stack:
         http = stack.enter_context(_bound("listen.http", settings.listen.http))
         native = stack.enter_context(_bound("listen.native", settings.listen.native))
@@ -151,16 +154,22 @@ def _setting_rows(settings: Settings, origins: Mapping[str, str]) -> tuple[Setti
     return tuple(SettingRow(name, str(value), origins.get(name, "")) for name, value in leaves.items())
 
 
+def _check_folder(data: str) -> None:
+    path = Path(data)
+    if path.exists() and not path.is_dir():
+        raise InvalidSettings(f"data = {data} is no folder", hint="choose a folder; it is made if there is none")
+
+
 @contextlib.contextmanager
 def _bound(key: str, text: str) -> Iterator[socket.socket]:
     host, port = host_and_port(key, text)
     try:
         listener = bind(host, port)
     except OSError as error:
-        raise InvalidSettings(
-            f"cannot listen on {text}: {error.strerror or error}",
-            hint=f"stop what uses the port, or choose another for {key}",
-        ) from None
+        hint = f"stop what uses the port, or choose another for {key}"
+        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+            hint = f"{key} is an address of this machine: 127.0.0.1:PORT, or 0.0.0.0:PORT for all of them"
+        raise InvalidSettings(f"cannot listen on {text}: {error.strerror or error}", hint=hint) from None
     with listener:
         yield listener
 

@@ -193,9 +193,11 @@ def _read_file(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text())
     except FileNotFoundError:
-        raise InvalidSettings(f"there is no settings file {file}") from None
+        hint = "check the path; without a file the settings are the defaults, the environment and the flags"
+        raise InvalidSettings(f"there is no settings file {file}", hint=hint) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidSettings(f"{file} is not TOML: {error}") from None
+        hint = "mend it there; `goqueue config show --config FILE` checks a file without starting a broker"
+        raise InvalidSettings(f"{file} is not TOML: {error}", hint=hint) from None
 
 
 def _from_environment(environment: Mapping[str, str], origins: Origins) -> dict[str, Any]:

@@ -17,7 +17,7 @@ SERVER_STORIES: dict[str, list[Step]] = {
         ),
     ],
     "refusing": [
-        Step("server --data $file", "error: $file: ", code=1),
+        Step("server --data $file", "$file is no folder", code=2),
         Step("server --http nonsense", "listen.http = 'nonsense' is not an address", code=2),
         Step("server --native 127.0.0.1:99999", "write it as HOST:PORT", code=2),
         Step("server --data $new --http $taken --native $native --grpc ''", "choose another for listen.http", code=2),
