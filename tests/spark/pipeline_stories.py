@@ -105,7 +105,7 @@ PIPELINE_STORIES: dict[str, list[Step]] = {
         Step(
             "pipeline windows w-orders --length 2m --slide 1m --late 1m --by n --sum n --at at --into w-sums "
             f"--checkpoint $folder/windows --updates {SPARK} -o json",
-            '"records": 4',
+            '"watermark": "2026-01-01',
         ),
         Step(
             f"pipeline windows w-orders --to $folder/windows-2 --follow --every 1s {SPARK}",
