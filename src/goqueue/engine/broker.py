@@ -51,7 +51,7 @@ from goqueue.engine.remembered_ids import IDS, RememberedIds
 from goqueue.engine.schemas.formats import no_protoc, schema_formats
 from goqueue.engine.schemas.rules import ValueRules
 from goqueue.engine.streams import Kind, Streams
-from goqueue.engine.sync_thread import SyncThread
+from goqueue.engine.syncer import Syncer
 from goqueue.engine.tally import Tallies
 from goqueue.engine.tracing.policy import TracingSettings
 from goqueue.engine.tracing.tracing import Tracing
@@ -160,7 +160,7 @@ class Broker:
             stack.callback(self.ids.index.close)
             self.ids.open()
             writer = stack.enter_context(ThreadPoolExecutor(1, "gq-write"))
-            syncer = stack.enter_context(SyncThread(self.storage, self.clock))
+            syncer = stack.enter_context(Syncer(self.storage, self.clock))
             self.background = stack.enter_context(ThreadPoolExecutor(BACKGROUND, "gq-background"))
             self.parsers = stack.enter_context(ThreadPoolExecutor(PARSERS, "gq-schema"))
             self.readers = stack.enter_context(ThreadPoolExecutor(READERS, "gq-read"))

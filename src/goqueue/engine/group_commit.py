@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from goqueue.engine.histogram import COUNTS, Histogram
 from goqueue.engine.ports import Entry, Storage
-from goqueue.engine.sync_thread import SyncThread
+from goqueue.engine.syncer import Syncer
 from goqueue.errors import GoQueueError, StorageBusy
 from goqueue.model.ids import Lsn
 
@@ -68,7 +68,7 @@ class _Unsynced(NamedTuple):
 class GroupCommit:
     """The owner of storage: every write and everything that must not run beside a write goes through here."""
 
-    def __init__(self, storage: Storage, writer: Executor, syncer: SyncThread) -> None:
+    def __init__(self, storage: Storage, writer: Executor, syncer: Syncer) -> None:
         self._storage = storage
         self._loop = asyncio.get_running_loop()
         self._writer = writer

@@ -1,6 +1,7 @@
 """Acknowledgements that come while their queue is busy: one entry for all of them, an answer for each."""
 
 import asyncio
+import threading
 from contextlib import suppress
 
 import pytest
@@ -114,3 +115,24 @@ async def test_all_of_them_hear_that_nothing_could_be_written(scene, monkeypatch
     assert state.delivery.leased_count == COUNT
     await asyncio.gather(*(settle.acknowledge(broker, one) for one in leases))
     assert state.delivery.leased_count == 0
+
+
+async def test_what_is_said_again_is_confirmed_no_sooner_than_the_first_time(scene, monkeypatch):
+    """A power cut would take back what is applied and not durable yet."""
+    broker, leases = scene
+    may_sync, sync = threading.Event(), broker.storage.sync
+    # The loop has to go on while the sync is held back.
+    monkeypatch.setattr("goqueue.engine.group_commit.SYNC_HERE_BYTES", -1)
+    monkeypatch.setattr(broker.storage, "sync", lambda: may_sync.wait(10) and sync())
+    state = broker.queues.get(GROUP, LOG)
+    first = asyncio.ensure_future(settle.acknowledge(broker, leases[0]))
+    while not state.delivery.is_settled(0):
+        await asyncio.sleep(0)
+    again = asyncio.ensure_future(settle.acknowledge(broker, leases[0]))
+    # Whatever is answered without waiting for the sync is answered within some passes of the loop.
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not first.done()
+    assert not again.done()
+    may_sync.set()
+    await asyncio.gather(first, again)

@@ -6,7 +6,7 @@ import pytest
 
 from goqueue.engine.group_commit import INLINE_BYTES, PENDING_BYTES, SYNC_HERE_BYTES, GroupCommit
 from goqueue.engine.ports import StateEvent
-from goqueue.engine.sync_thread import SyncThread
+from goqueue.engine.syncer import Syncer
 from goqueue.errors import DiskFull, StorageBusy, StorageFailed
 from goqueue.model.ids import Lsn
 from goqueue.testing.clock import FakeClock
@@ -57,7 +57,7 @@ def storage() -> ScriptedStorage:
 
 @pytest.fixture
 async def commit(storage):
-    with ThreadPoolExecutor(1) as writer, SyncThread(storage, storage.clock) as syncer:
+    with ThreadPoolExecutor(1) as writer, Syncer(storage, storage.clock) as syncer:
         yield GroupCommit(storage, writer, syncer)
         storage.may_sync.set()
 

@@ -14,14 +14,14 @@ from goqueue.engine.histogram import SECONDS, Histogram
 from goqueue.engine.ports import Clock, Storage
 from goqueue.model.ids import Lsn
 
-__all__ = ["SyncThread"]
+__all__ = ["Syncer"]
 
 NS_PER_S = 1_000_000_000
 QUICK_NS = 3_000_000
 """A disk that needs longer is not waited for on the event loop."""
 
 
-class SyncThread:
+class Syncer:
     """Use as a context manager; `done` is called in the event loop after each sync, with its result or its error."""
 
     def __init__(self, storage: Storage, clock: Clock) -> None:
