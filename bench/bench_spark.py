@@ -18,6 +18,8 @@ def run(*, quick: bool) -> list[Row]:
     ):
         rows = _read(server, "small", 100_000 if quick else 1_000_000, 100, quick=quick, target=1e6)
         rows += _read(server, "large", 20_000 if quick else 200_000, 1024, quick=quick, target=None)
+        rows += _read_varied(server, "small-varied", 100_000 if quick else 1_000_000, 100, quick=quick)
+        rows += _read_varied(server, "large-varied", 20_000 if quick else 200_000, 1024, quick=quick)
         return rows + _write(server, quick=quick) + _stream(server, quick=quick)
 
 
@@ -46,14 +48,31 @@ def _read(server: BenchServer, topic: str, count: int, size: int, *, quick: bool
         row(f"read {what} from Parquet, uncompressed", best["parquet"], "rows/s"),
         row(f"read {what} by a source of rows", best["rows"], "rows/s"),
         row(f"read {what} by a source of ready Arrow batches", best["ready"], "rows/s", note="all that Spark takes"),
-        row(
-            f"{what}: against Parquet",
-            [100 * one for one in spread(best["goqueue"], best["parquet"])],
-            "%",
-            at_least=40,
-        ),
-        row(f"{what}: against a source of rows", spread(best["goqueue"], best["rows"]), "×", at_least=4),
+        *_beside_others(what, best),
         row(f"{what}: two cores against one", spread(best["goqueue"], figures[ONE]["goqueue"]), "×"),
+    ]
+
+
+def _read_varied(server: BenchServer, topic: str, count: int, size: int, *, quick: bool) -> list[Row]:
+    """A value that all records share is in a file of Parquet once; of values that differ it has to read each."""
+    create_topics(server, topic, partitions=2)
+    put_load("spark_client", "fill", address=server.native, topic=topic, count=count, size=size, varied=True)
+    rounds = 1 if quick else 5
+    load = {"topic": topic, "count": count, "size": size, "master": TWO, "rounds": rounds}
+    found = put_load("spark_client", "read", address=server.native, **load)
+    what = f"{count} × {size} B, each value another"
+    return [
+        row(f"read {what}", found["goqueue"], "rows/s"),
+        row(f"read {what}, from Parquet, uncompressed", found["parquet"], "rows/s"),
+        *_beside_others(what, found),
+    ]
+
+
+def _beside_others(what: str, found: dict[str, list[float]]) -> list[Row]:
+    shares = [100 * one for one in spread(found["goqueue"], found["parquet"])]
+    return [
+        row(f"{what}: against Parquet", shares, "%", at_least=40),
+        row(f"{what}: against a source of rows", spread(found["goqueue"], found["rows"]), "×", at_least=4),
     ]
 
 

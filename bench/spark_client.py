@@ -1,6 +1,7 @@
 """Loads on Spark, each session in a process of its own: reading beside Parquet and rows, writing, streaming."""
 
 import json
+import os
 import statistics
 import sys
 import tempfile
@@ -255,10 +256,13 @@ def _send_steadily(producer: Producer, topic: str, rate: int, seconds: float) ->
     return sent
 
 
-def fill(*, address: str, topic: str, count: int, size: int) -> dict[str, Any]:
+def fill(*, address: str, topic: str, count: int, size: int, varied: bool = False) -> dict[str, Any]:
+    """The same value in all records; or random bytes, another value in each."""
     batch = codec.encode([Record(b"x" * size, b"key-%04d" % number) for number in range(1000)])
     with Producer(address) as producer:
         for number in range(count // 1000):
+            if varied:
+                batch = codec.encode([Record(os.urandom(size), b"key-%04d" % one) for one in range(1000)])
             producer.send_batch(topic, number % 2, batch, 1000)
         producer.flush()
     return {}

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -10,9 +9,9 @@ from pyspark.sql import SparkSession
 from goqueue.client.sync import Admin, Producer
 from goqueue.spark import open_session
 from tests.behaviour.serving import Server, running_server
+from tests.spark.quick_java import start_soon
 
-# Every Spark that a test starts reads it, also in processes of its own.
-os.environ["SPARK_CONF_DIR"] = str(Path(__file__).parent / "conf")
+start_soon(os.environ)
 # It starts Python again for each stream and for each failure: compiling modules every time takes longer than the tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
@@ -44,6 +43,17 @@ def spark(tmp_path_factory) -> Iterator[SparkSession]:
     session = open_session("goqueue tests", master="local[2]", settings=settings)
     yield session
     session.stop()
+
+
+@pytest.fixture
+def lent_session(spark, monkeypatch) -> Iterator[SparkSession]:
+    """The session of all tests, for commands in this process: they neither end it nor leave settings behind."""
+    before = dict(spark.conf.getAll)
+    monkeypatch.setattr(SparkSession, "stop", lambda _self: None)
+    yield spark
+    for name, value in dict(spark.conf.getAll).items():
+        if before.get(name) != value and spark.conf.isModifiable(name):
+            spark.conf.set(name, before[name]) if name in before else spark.conf.unset(name)
 
 
 @pytest.fixture

@@ -17,6 +17,8 @@ from goqueue.spark.pipelines.audit_copy import Mapping
 from goqueue.spark.pipelines.audit_group import GroupProgress
 from goqueue.spark.pipelines.ledger import states_of
 from goqueue.spark.pipelines.stretches import Stretch
+from goqueue.wire.native.letters import EVERY_LETTER
+from tests.spark.quick_java import PROPERTIES
 
 SUBMIT = Path("src/goqueue/spark/submit.py").resolve()
 
@@ -43,13 +45,20 @@ def test_every_offset_is_told_by_what_lies_there():
 
 def test_ids_that_occur_twice_and_numbers_that_fall_are_found(spark):
     rows = [
-        *((0, 0, b"k", b"i0", 1), (0, 1, b"k", b"i1", 2), (0, 2, b"k", b"i1", 2), (0, 3, b"k", b"i3", 5)),
-        *((0, 4, b"k", None, 4), (0, 5, b"l", b"i5", 1), (1, 0, b"l", b"i1", 9), (1, 1, None, None, 0)),
+        *((0, 0, b"k", b"i0", 1, None), (0, 1, b"k", b"i1", 2, None), (0, 2, b"k", b"i1", 2, None)),
+        *((0, 3, b"k", b"i3", 5, None), (0, 4, b"k", None, 4, None), (0, 5, b"l", b"i5", 1, None)),
+        *((1, 0, b"l", b"i1", 9, None), (1, 1, None, None, 0, None)),
+        # Sent back, i0 from two letters, and one letter of i3 twice.
+        *((0, 6, b"k", b"i0", 1, b"d/0/1"), (0, 7, b"k", b"i0", 1, b"d/0/2")),
+        *((0, 8, b"k", b"i3", 5, b"d/0/3"), (0, 9, b"k", b"i3", 5, b"d/0/3")),
     ]
-    facts = spark.createDataFrame(rows, "partition int, offset long, key binary, id binary, sequence long").cache()
+    facts = spark.createDataFrame(
+        rows, "partition int, offset long, key binary, id binary, sequence long, redriven binary"
+    ).cache()
     found = audit_checks.duplicates(facts).collect()
-    assert [(row.partition, row.offset, row.records, row.detail) for row in found] == [
-        (0, 2, 2, "id i1 occurs 3 times, first at 0/1")
+    assert sorted((row.partition, row.offset, row.records, row.detail) for row in found) == [
+        (0, 2, 2, "id i1 occurs 3 times, first at 0/1"),
+        (0, 9, 1, "id i3 occurs 2 times, first at 0/8"),
     ]
     assert kinds(audit_checks.out_of_order(facts)) == [("reordered", 0, 4), ("repeated", 0, 2)]
     assert ("skipped", 0, 3) in kinds(audit_checks.out_of_order(facts, dense=True))
@@ -60,13 +69,16 @@ def test_ids_that_occur_twice_and_numbers_that_fall_are_found(spark):
     assert [(row.partition, row.offset, row.records) for row in audit_checks.missing(gone).collect()] == [(1, 7, 3)]
 
 
-LINKED = "partition int, offset long, key binary, link binary"
+LINKED = "partition int, offset long, key binary, link binary, redriven binary"
 
 
 def test_a_copy_may_lose_double_invent_and_reorder(spark):
-    source = spark.createDataFrame([(0, at, b"k", b"l%d" % at) for at in range(5)] + [(1, 0, b"m", None)], LINKED)
-    copied = [(1, 0, b"k", b"l0"), (1, 1, b"k", b"l3"), (1, 2, b"k", b"l2"), (1, 3, b"k", b"l0"), (1, 4, b"k", b"new")]
-    copy = spark.createDataFrame(copied, LINKED)
+    def frame(*rows):
+        return spark.createDataFrame([(*row, None)[:5] for row in rows], LINKED)
+
+    source = frame(*((0, at, b"k", b"l%d" % at) for at in range(5)), (1, 0, b"m", None))
+    links = enumerate((b"l0", b"l3", b"l2", b"l0", b"new"))
+    copy = frame(*((1, at, b"k", link) for at, link in links))
     assert kinds(audit_copy.differences(source, copy, Mapping.ID)) == [
         ("duplicated", 0, 0),
         ("extra", 1, 4),
@@ -74,9 +86,13 @@ def test_a_copy_may_lose_double_invent_and_reorder(spark):
         ("lost", 0, 4),
     ]
     assert kinds(audit_copy.reordered(source, copy)) == [("reordered", 1, 2)]
-    twice = spark.createDataFrame([(0, 0, b"k", b"same"), (0, 1, b"k", b"same")], LINKED)
+    twice = frame((0, 0, b"k", b"same"), (0, 1, b"k", b"same"))
     assert kinds(audit_copy.differences(twice, twice, Mapping.CONTENT)) == []
     assert kinds(audit_copy.differences(twice, twice, Mapping.ID)) == [("duplicated", 0, 0)]
+    once, sent_back = frame((0, 0, b"k", b"i")), frame((0, 0, b"k", b"i"), (0, 1, b"k", b"i", b"d/0/1"))
+    assert kinds(audit_copy.differences(sent_back, sent_back, Mapping.ID)) == []
+    assert kinds(audit_copy.differences(sent_back, once, Mapping.ID)) == []
+    assert kinds(audit_copy.differences(once, sent_back, Mapping.ID)) == [("duplicated", 0, 0)]
 
 
 def test_a_table_without_the_columns_for_a_mapping_is_refused(spark):
@@ -148,6 +164,25 @@ def test_what_is_whole_is_proven_and_what_cannot_be_known_is_said(spark, server,
     assert spark.read.parquet(done.violations).count() == 0
 
 
+def test_what_was_sent_back_from_the_dead_letters_is_no_duplicate(spark, server, admin, orders, tmp_path):
+    with Worker(orders, group=orders, bootstrap=server.native) as worker:
+        jobs = []
+        while len(jobs) < 20:
+            jobs += worker.take(limit=100)
+        for job in jobs[3:5]:
+            worker.reject(job, reason="no such customer")
+        worker.ack(*jobs[:3], *jobs[5:])
+    assert admin.redrive_dead_letters(orders, EVERY_LETTER).done == 2
+    replay.run(spark, server.native, orders, f"{orders}-copy")
+    wish = Wish(sequence_by="field:n", dense=False, copy=f"{orders}-copy", mapping=Mapping.ID)
+    found = by_check(audit.run(spark, server.native, orders, tmp_path, wish))
+    assert {check: one.verdict for check, one in found.items()} == dict.fromkeys(
+        ("log", "ids", "order", "copy", "copy order"), "proven"
+    )
+    assert any(limit.startswith("2 were sent back from the dead letters") for limit in found["ids"].limits)
+    assert any("out of their turn" in limit for limit in found["order"].limits)
+
+
 def test_what_is_wrong_is_counted_and_shown(spark, server, producer, orders, tmp_path):
     """Of the copy one is lost and one doubled; an id comes twice, out of order; the group has only begun."""
     replay.run(spark, server.native, orders, f"{orders}-copy", where="get_json_object(text, '$.n') <> '5'")
@@ -172,7 +207,8 @@ def test_under_spark_submit_a_violated_audit_exits_with_1(server, producer, topi
         producer.send(topic, b"x", key=b"k", headers=[("number", b"%d" % number)])
     producer.flush()
     command = [
-        *("spark-submit", "--master", "local[2]", "--conf", "spark.sql.shuffle.partitions=2", str(SUBMIT)),
+        *("spark-submit", "--master", "local[2]", "--properties-file", PROPERTIES),
+        *("--conf", "spark.sql.shuffle.partitions=2", str(SUBMIT)),
         *("audit", topic, "--server", server.native, "--id", "header:number"),
         *("--report", str(tmp_path), "--output", "json"),
     ]

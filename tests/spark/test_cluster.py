@@ -13,6 +13,7 @@ import pytest
 
 from goqueue.client.sync import Admin
 from tests.behaviour.serving import free_port
+from tests.spark.quick_java import JAVA, PROPERTIES
 
 ROOT = Path(__file__).parents[2]
 SPARK = Path(pyspark.__file__).parent
@@ -69,7 +70,7 @@ def cluster(tmp_path_factory, building):
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_NO_DAEMONIZE": "1",
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "SPARK_DAEMON_JAVA_OPTS": JAVA,
         "SPARK_WORKER_DIR": str(folder / "work"),
     }
     spark_class = str(SPARK / "bin" / "spark-class")
@@ -130,8 +131,9 @@ def test_a_pipeline_runs_under_spark_submit_on_a_cluster_that_gets_the_wheel(
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
     command = [
-        *(SPARK / "bin" / "spark-submit", "--master", cluster, "--py-files", wheel),
+        *(SPARK / "bin" / "spark-submit", "--master", cluster, "--py-files", wheel, "--properties-file", PROPERTIES),
         *("--conf", "spark.executor.memory=512m", "--conf", "spark.ui.enabled=false"),
+        *("--conf", f"spark.executor.extraJavaOptions={JAVA}"),
         *("--conf", f"spark.executorEnv.PYTHONPATH={site_packages}"),
         *(SUBMIT, "replay", topic, "--into", f"{topic}-copy", "--server", server.native),
     ]

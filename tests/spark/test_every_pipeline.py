@@ -7,11 +7,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from goqueue.cli.main import main
@@ -45,10 +44,8 @@ def broker(tmp_path_factory) -> Iterator[Server]:
 
 
 @pytest.fixture
-def commands(spark, broker, monkeypatch, tmp_path) -> Iterator[dict[str, str]]:
-    """Commands run in the session of all tests, which they leave as it was; what they may name."""
-    before = dict(spark.conf.getAll)
-    monkeypatch.setattr(SparkSession, "stop", lambda _self: None)
+def commands(lent_session, broker, monkeypatch, tmp_path) -> dict[str, str]:
+    """What commands may name."""
     for name in ("GOQUEUE_CONTEXT", "GOQUEUE_REGISTRY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("GOQUEUE_SERVER", broker.native)
@@ -61,7 +58,7 @@ def commands(spark, broker, monkeypatch, tmp_path) -> Iterator[dict[str, str]]:
     (tmp_path / "spans.txt").write_text("".join(one.read_text() for one in spans.glob("spans-*")))
     copy = tmp_path / "copy"
     shutil.copytree(broker.folder / "data", copy)
-    yield {
+    return {
         "folder": str(tmp_path),
         "orders": str(broker.folder.parent / "orders.jsonl"),
         "rules": str(tmp_path / "rules.json"),
@@ -70,9 +67,6 @@ def commands(spark, broker, monkeypatch, tmp_path) -> Iterator[dict[str, str]]:
         "spans": str(spans),
         "lines": str(tmp_path / "spans.txt"),
     }
-    for name, value in dict(spark.conf.getAll).items():
-        if before.get(name) != value and spark.conf.isModifiable(name):
-            spark.conf.set(name, before[name]) if name in before else spark.conf.unset(name)
 
 
 @contextmanager
@@ -87,9 +81,15 @@ def interrupted(folder: Path, until: str) -> Iterator[None]:
     def waited(query: StreamingQuery, _within_s: float | None = None) -> bool | None:
         while not wait(query, LOOK_EVERY_S):
             assert time.monotonic() < deadline, f"there is no {until}"
-            if any(folder.glob(until)):
+            if found():
                 raise KeyboardInterrupt
         return True
+
+    def found() -> bool:
+        # Spark removes folders of its own while they are looked into.
+        with suppress(FileNotFoundError):
+            return any(folder.glob(until))
+        return False
 
     with pytest.MonkeyPatch.context() as patch:
         if until:

@@ -1,8 +1,10 @@
 import json
+import re
 from datetime import UTC, datetime
 
 import pytest
 
+from goqueue.cli.main import main
 from goqueue.errors import InvalidRequest, UnknownTopic
 from goqueue.spark.pipelines import replay
 from goqueue.spark.pipelines.stretches import matching, stretch_of
@@ -97,6 +99,36 @@ def test_a_replay_at_a_rate_takes_its_time_goes_on_after_a_crash_and_ends(run, t
 def test_where_nothing_is_to_be_replayed_nothing_is(run, numbers):
     assert run(numbers, f"{numbers}-copy", start="latest").records == 0
     assert run(numbers, f"{numbers}-copy", where="false").records == 0
+
+
+@pytest.mark.parametrize("rate", [None, 1000.0])
+def test_a_stretch_behind_the_end_is_not_taken_for_done_when_it_is_there_later(
+    run, admin, producer, numbers, tmp_path, rate
+):
+    """Nor is there a sandbox for nothing."""
+    last = stretch_ends(run, numbers)
+
+    def go():
+        return run(numbers, start=last, name="late", rate=rate, checkpoint=str(tmp_path / "late"))
+
+    early = go()
+    assert (early.records, early.already_done, early.has_no_offsets) == (0, False, True)
+    assert early.into not in {topic.name for topic in admin.topics()}
+    producer.send(numbers, b'{"n": 99}', key=b"key-0").result()
+    assert (go().records, go().already_done) == (1, True)
+
+
+def stretch_ends(run, topic):
+    return run(topic, start="latest", dry_run=True).ends
+
+
+def test_the_command_says_that_nothing_lies_there(lent_session, server, numbers, capfd):
+    words = ["pipeline", "replay", numbers, "--sandbox", "--from", "1000000", "-p", "0", "--server", server.native]
+    for more in ((), ("--dry-run",)):
+        assert main([*words, *more]) == 0
+        said = capfd.readouterr().out
+        assert f"from 1000000 up to latest there is nothing in {numbers}; nothing was written" in said
+        assert re.search(r"the nearest offsets by partition are 0=\d+\n", said)
 
 
 @pytest.mark.parametrize(

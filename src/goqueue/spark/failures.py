@@ -15,6 +15,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 HIDE_CALLS = "SPARK_HIDE_TRACEBACK"
 """What a Python worker looks at when it tells Spark of an error."""
+RUNS_IN, WORKER = "SPARK_PYTHON_RUNTIME", "PYTHON_WORKER"
+"""How Spark marks the processes that it starts for Python."""
 _OURS = re.compile(r"goqueue\.errors\.\w+: (?P<said>[^\n]*)")
 _ANYBODY = re.compile(r"^[\w.]+(?:Error|Exception): (?P<said>[^\n]*)", re.MULTILINE)
 
@@ -43,8 +45,10 @@ def plainly(function: Function) -> Function:
 
 
 def _told(error: GoQueueError) -> GoQueueError:
-    # Of this process alone, which Spark ends after an error; those of a user's own functions keep their calls.
-    os.environ[HIDE_CALLS] = "1"
+    # There is no other way to tell a worker, which ends after an error; those of a user's own functions keep their
+    # calls. A driver, or a program that calls this without Spark, goes on, and its environment is not ours.
+    if os.environ.get(RUNS_IN) == WORKER:
+        os.environ[HIDE_CALLS] = "1"
     if error.hint and error.args == (error.message,):
         error.args = (f"{error.message}; {error.hint}",)
     return error.with_traceback(None)

@@ -16,10 +16,10 @@ from goqueue.client.message import RawBatch
 from goqueue.errors import InvalidRequest
 from goqueue.model.log import LogId
 from goqueue.spark.broker import Places
-from goqueue.spark.columns import to_rows
 from goqueue.spark.failures import plainly
 from goqueue.spark.options import ReadOptions
 from goqueue.spark.ranges import Piece
+from goqueue.spark.rows import to_rows
 
 __all__ = ["FolderPlaces", "read_folder_piece"]
 

@@ -10,7 +10,7 @@ from pyspark.sql.datasource import InputPartition
 from goqueue import codec
 from goqueue.client.message import RawBatch
 from goqueue.model.runs import Runs, offsets_of, runs_of
-from goqueue.spark.columns import DELIVERY_COUNT, to_rows
+from goqueue.spark.columns import DELIVERY_COUNT
 from goqueue.spark.failures import plainly
 from goqueue.spark.leases import Lease
 from goqueue.spark.options import ReadOptions
@@ -79,6 +79,8 @@ def _spans(runs: Runs) -> list[tuple[int, int]]:
 
 
 def _rows(batch: RawBatch, stored: pa.Schema, schema: pa.Schema, deliveries: dict[int, int]) -> pa.RecordBatch:
+    from goqueue.spark.rows import to_rows
+
     if DELIVERY_COUNT not in schema.names:
         return to_rows(batch, schema)
     with_offsets = stored if "offset" in stored.names else stored.append(pa.field("offset", pa.int64(), nullable=False))

@@ -14,7 +14,6 @@ from goqueue.client.message import RawBatch
 from goqueue.errors import ERRORS_BY_CODE, BrokerUnreachable, GoQueueError, OffsetOutOfRange
 from goqueue.model.runs import Runs
 from goqueue.spark.broker import RESTARTS_WITHIN_S
-from goqueue.spark.columns import to_rows
 from goqueue.spark.failures import plainly
 from goqueue.spark.options import ReadOptions
 from goqueue.spark.ranges import Piece
@@ -29,6 +28,8 @@ FETCH_BYTES = 8 * 1024 * 1024
 @plainly
 def read_piece(options: ReadOptions, piece: Piece, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """All visible records of the piece, in order."""
+    from goqueue.spark.rows import to_rows
+
     for batch, hidden in read_chunks(options, piece):
         rows = to_rows(batch, schema, hidden)
         if rows.num_rows:

@@ -80,10 +80,15 @@ def replay(
             within_ms=within_ms,
             dry_run=dry_run,
         )
-    print_answer(done, output, lambda: _print(done))
+    print_answer(done, output, lambda: _print(done, start, end))
 
 
-def _print(done: "Replayed") -> None:
+def _print(done: "Replayed", start: str, end: str) -> None:
+    if done.has_no_offsets and not done.already_done:
+        nearest = ", ".join(f"{partition}={offset}" for partition, offset in sorted(done.ends.items()))
+        print(f"nothing to replay: from {start} up to {end} there is nothing in {done.topic}; nothing was written")
+        print(f"the nearest offsets by partition are {nearest}")
+        return
     if done.dry_run:
         columns = ("partition", "records", "bytes", "first offset", "last offset", "first", "last")
         rows = [

@@ -171,16 +171,19 @@ class _Checking:
             F.count("*").alias("records"),
             F.count("id").alias("ids"),
             F.count("key").alias("keys"),
-            F.count(F.when(F.col("key").isNotNull(), F.col("sequence"))).alias("numbered"),
+            F.count(F.when(F.expr("key is not null and redriven is null"), F.col("sequence"))).alias("numbered"),
+            F.count("redriven").alias("redriven"),
+            F.count(F.when(F.col("id").isNotNull(), F.col("redriven"))).alias("redriven_ids"),
         ).first()
         assert totals is not None
         found = [
             log_finding(self._topic.config, self.states, self._stretch),
-            ids_finding(wish.id_by, kinds.get("ids", {}), totals.records, totals.ids),
+            ids_finding(wish.id_by, kinds.get("ids", {}), totals.records, totals.ids, totals.redriven_ids),
         ]
         if wish.sequence_by is not None:
             split = audit_checks.split_keys(self._facts).count()
-            found.append(order_finding(kinds.get("order", {}), totals.records, totals.numbered, split, wish.dense))
+            numbers = (totals.records, totals.numbered, split, totals.redriven)
+            found.append(order_finding(kinds.get("order", {}), *numbers, wish.dense))
         if wish.copy is not None and self._copy is not None:
             (ours, unlinked), (_, others) = map(_linked, self._copy)
             found.append(copy_finding(wish.copy, wish.mapping, kinds.get("copy", {}), ours, (unlinked, others)))

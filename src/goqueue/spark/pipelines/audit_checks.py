@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from goqueue.spark.pipelines.identity import feature
+from goqueue.spark.pipelines.identity import REDRIVEN_FROM, feature, header
 from goqueue.spark.pipelines.ledger import MISSING
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def facts_of(frame: "DataFrame", id_by: str, sequence_by: str | None, link: "Col
         feature(id_by).alias("id"),
         sequence.cast("bigint").alias("sequence"),
         (F.lit(None).cast("binary") if link is None else link).alias("link"),
+        header(REDRIVEN_FROM).alias("redriven"),
     )
 
 
@@ -53,12 +54,16 @@ def missing(ledger: "DataFrame") -> "DataFrame":
 
 
 def duplicates(facts: "DataFrame") -> "DataFrame":
-    """A row for each id that occurs more than once, at its second place."""
+    """A row for each id that occurs more than once, at its second place.
+
+    A dead letter that was sent back has the id of the record it was: this one and each of its letters may come once.
+    """
     known = facts.where("id is not null")
-    same = Window.partitionBy("id").orderBy("partition", "offset")
+    alike = Window.partitionBy("id", "redriven")
+    same = alike.orderBy("partition", "offset")
     numbered = (
         known.withColumn("number", F.row_number().over(same))
-        .withColumn("times", F.count("*").over(Window.partitionBy("id")))
+        .withColumn("times", F.count("*").over(alike))
         .withColumn("first", F.first(F.concat_ws("/", "partition", "offset")).over(same))
         .where("number = 2")
     )
@@ -69,10 +74,11 @@ def duplicates(facts: "DataFrame") -> "DataFrame":
 def out_of_order(facts: "DataFrame", *, dense: bool = False) -> "DataFrame":
     """Records whose number is not above that of the one before them, of the same key in the same partition.
 
-    When numbers have to be dense, a key begins wherever it does, and each number follows by one.
+    When numbers have to be dense, a key begins wherever it does, and each number follows by one. What was sent back
+    from the dead letters comes when somebody sent it, and is left out.
     """
     before = Window.partitionBy("key", "partition").orderBy("offset")
-    known = facts.where("key is not null and sequence is not null")
+    known = facts.where("key is not null and sequence is not null and redriven is null")
     seen = known.withColumn(_EARLIER, F.lag("sequence").over(before))
     kind = F.when(F.col("sequence") < F.col(_EARLIER), "reordered").when(
         F.col("sequence") == F.col(_EARLIER), "repeated"

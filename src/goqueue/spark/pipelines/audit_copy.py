@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from goqueue.errors import InvalidRequest
 from goqueue.spark.pipelines.audit_checks import violations_of
-from goqueue.spark.pipelines.identity import REPLAYED_FROM, content, feature, header, place
+from goqueue.spark.pipelines.identity import REDRIVEN_FROM, REPLAYED_FROM, content, feature, header, place
 from goqueue.spark.pipelines.stretches import Stretch
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def source_link(mapping: Mapping, id_by: str) -> "Column":
 
 
 def copy_links(frame: "DataFrame", mapping: Mapping, id_by: str, stretch: Stretch) -> "DataFrame":
-    """Columns partition, offset, key and link. What was copied from elsewhere than the stretch is not looked at."""
+    """Columns partition, offset, key, link, redriven. What was copied from elsewhere than the stretch is left out."""
     _check_columns(frame, mapping)
     match mapping:
         case Mapping.ID:
@@ -55,7 +55,8 @@ def copy_links(frame: "DataFrame", mapping: Mapping, id_by: str, stretch: Stretc
     where = ("partition", "offset") if {"partition", "offset"} <= set(frame.columns) else ()
     key = F.col("key") if "key" in frame.columns else F.lit(None).cast("binary")
     places = [F.col(name) if where else F.lit(None).cast("long").alias(name) for name in ("partition", "offset")]
-    linked = frame.select(*places, key.alias("key"), link.alias("link"))
+    redriven = header(REDRIVEN_FROM) if "headers" in frame.columns else F.lit(None).cast("binary")
+    linked = frame.select(*places, key.alias("key"), link.alias("link"), redriven.alias("redriven"))
     if mapping in (Mapping.REPLAYED_FROM, Mapping.PLACE):
         return linked.where(_is_inside(stretch))
     return linked
@@ -90,8 +91,10 @@ def _is_inside(stretch: Stretch) -> "Column":
 def differences(source: "DataFrame", copy: "DataFrame", mapping: Mapping) -> "DataFrame":
     """Records without a link are left out on both sides."""
     ours, theirs = _gathered(source, "source"), _gathered(copy, "copy")
-    # An id or a place names one record, however often it was written; contents may rightly be the same.
-    expected = F.col("source_times") if mapping is Mapping.CONTENT else F.lit(1)
+    # An id or a place names one record, however often it was written, and what was sent back of it; a copy may have
+    # only some of these. Contents may rightly be the same.
+    sendings = F.least("source_sendings", F.coalesce("copy_sendings", F.lit(1)))
+    expected = F.col("source_times") if mapping is Mapping.CONTENT else sendings
     joined = ours.join(theirs, "link", "full_outer")
     wanted = F.when(F.col("source_times").isNull(), 0).otherwise(expected)
     found = F.coalesce("copy_times", F.lit(0))
@@ -109,7 +112,12 @@ def _gathered(links: "DataFrame", name: str) -> "DataFrame":
     return (
         links.where("link is not null")
         .groupBy("link")
-        .agg(F.count("*").alias(f"{name}_times"), F.min(F.struct("partition", "offset", "key")).alias(f"{name}_at"))
+        .agg(
+            F.count("*").alias(f"{name}_times"),
+            # Null, for the record itself, is one of them.
+            F.countDistinct(F.struct("redriven")).alias(f"{name}_sendings"),
+            F.min(F.struct("partition", "offset", "key")).alias(f"{name}_at"),
+        )
     )
 
 

@@ -75,8 +75,12 @@ def log_finding(config: TopicConfig, states: Counts[tuple[int, str], int], stret
     return Finding("log", PROVEN, f"every offset of the stretch is accounted for: {said}", tuple(limits))
 
 
-def ids_finding(by: str, kinds: Counts[str, int], records: int, with_id: int) -> Finding:
+def ids_finding(by: str, kinds: Counts[str, int], records: int, with_id: int, redriven: int) -> Finding:
     limits = [f"{records - with_id:,} records have no {by}, and may be anything"] if with_id < records else []
+    if redriven:
+        limits.append(
+            f"{redriven:,} were sent back from the dead letters with the {by} they had: told apart by their letters"
+        )
     if kinds:
         says = f"{sum(kinds.values()):,} records have the {by} of an earlier one"
         return Finding("ids", VIOLATED, says, tuple(limits), sum(kinds.values()))
@@ -85,10 +89,14 @@ def ids_finding(by: str, kinds: Counts[str, int], records: int, with_id: int) ->
     return Finding("ids", PROVEN, f"{with_id:,} records, each with a {by} of its own", tuple(limits))
 
 
-def order_finding(kinds: Counts[str, int], records: int, numbered: int, split: int, dense: bool) -> Finding:
+def order_finding(
+    kinds: Counts[str, int], records: int, numbered: int, split: int, redriven: int, dense: bool
+) -> Finding:
     limits = []
-    if numbered < records:
-        limits.append(f"{records - numbered:,} records have no key or no number, and are left out")
+    if numbered + redriven < records:
+        limits.append(f"{records - redriven - numbered:,} records have no key or no number, and are left out")
+    if redriven:
+        limits.append(f"{redriven:,} were sent back from the dead letters, out of their turn, and are left out")
     if split:
         limits.append(f"{split:,} keys lie in several partitions, between which there is no order to check")
     if not dense:

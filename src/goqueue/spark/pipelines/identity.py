@@ -10,10 +10,12 @@ from goqueue.model.record_id import ID_HEADER
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-__all__ = ["REPLAYED_FROM", "content", "feature", "header", "place"]
+__all__ = ["REDRIVEN_FROM", "REPLAYED_FROM", "content", "feature", "header", "place"]
 
 REPLAYED_FROM = "goqueue-replayed-from"
 """A header of copies: the place of the original, as topic/partition/offset."""
+REDRIVEN_FROM = "goqueue-redriven-from"
+"""A header of records that were sent back: the place of the dead letter, written in the same way."""
 
 
 def feature(by: str) -> "Column":

@@ -12,7 +12,7 @@ from goqueue.spark.pipelines.stretches import Stretch
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Plan", "kept_plan"]
+__all__ = ["Plan", "is_kept", "kept_plan"]
 
 FILE = "plan.json"
 
@@ -32,6 +32,11 @@ class Plan(msgspec.Struct, frozen=True):
             for one in (self, other)
         )
         return mine == others
+
+
+def is_kept(spark: "SparkSession", folder: str) -> bool:
+    """Whether there is one from an earlier run."""
+    return Files(spark, folder).exists(FILE)
 
 
 def kept_plan(spark: "SparkSession", folder: str, wanted: Plan) -> Plan:

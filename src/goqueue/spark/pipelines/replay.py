@@ -4,6 +4,7 @@ import json
 import math
 import secrets
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,7 +18,7 @@ from goqueue.spark.broker import ask
 from goqueue.spark.pipelines.following import Progress, progress_of
 from goqueue.spark.pipelines.identity import REPLAYED_FROM, place
 from goqueue.spark.pipelines.once import WITHIN_MS, key_of, was_written, write_once
-from goqueue.spark.pipelines.plans import Plan, kept_plan
+from goqueue.spark.pipelines.plans import Plan, is_kept, kept_plan
 from goqueue.spark.pipelines.stretches import Bound, Stretch, matching, stretch_of
 
 if TYPE_CHECKING:
@@ -56,6 +57,14 @@ class Replayed(msgspec.Struct, frozen=True):
     """An earlier run under this name has written all of it."""
     batches: int = 1
     partitions: tuple[PartitionCount, ...] = ()
+    starts: dict[int, int] = {}
+    ends: dict[int, int] = {}
+    """The stretch by partition; where it was done before, as the words of this run have it."""
+
+    @property
+    def has_no_offsets(self) -> bool:
+        """The stretch is empty, whatever is wanted of it: it begins behind the end, or ends before the beginning."""
+        return self.starts == self.ends
 
 
 def replayed(frame: "DataFrame", *, keep_partitions: bool = False) -> "DataFrame":
@@ -135,27 +144,32 @@ def run(
     target = into or sandbox_name(topic, named)
     stretch = stretch_of(bootstrap, topic, start, end, partitions)
     selected = matching(stretch.read(spark, in_order=True), where)
+    told = partial(Replayed, topic, target, named, starts=stretch.starts, ends=stretch.ends)
     if dry_run:
         rows = [PartitionCount(**row.asDict()) for row in counted(selected).collect()]
         sums = (sum(row.records for row in rows), sum(row.bytes for row in rows))
-        return Replayed(topic, target, named, *sums, dry_run=True, batches=0, partitions=tuple(rows))
-    if into is None:
-        open_sandbox(bootstrap, topic, named)
-    else:
+        return told(*sums, dry_run=True, batches=0, partitions=tuple(rows))
+    if into is not None:
         _check_topic(bootstrap, into)
-    if rate is not None:
-        noted = checkpoint or f"replay-{named}"
-        plan = kept_plan(spark, noted, Plan(stretch, target, where, keep_partitions=into is None))
-        return _stream(spark, plan, named, rate, noted)
+    noted = checkpoint or f"replay-{named}"
     # Not of the stretch: an age, or the end, is another place whenever it is looked at.
     key = key_of(f"replay/{named}", topic=topic, into=target, partitions=partitions, where=where)
-    if was_written(bootstrap, key):
-        return Replayed(topic, target, named, 0, 0, already_done=True, batches=0)
+    begun = was_written(bootstrap, key) if rate is None else is_kept(spark, noted)
+    if not begun and not len(stretch):
+        # Nothing is noted of it: there may be something when it is run again under this name.
+        return told(0, 0, batches=0)
+    if into is None:
+        open_sandbox(bootstrap, topic, named)
+    if rate is not None:
+        plan = kept_plan(spark, noted, Plan(stretch, target, where, keep_partitions=into is None))
+        return _stream(spark, plan, named, rate, noted)
+    if begun:
+        return told(0, 0, already_done=True, batches=0)
     totals = Observation()
     seen = selected.observe(totals, *_totals())
     write_once(replayed(seen, keep_partitions=into is None), bootstrap, target, key, within_ms=within_ms)
     # Of a write without a single task nothing is told.
-    return Replayed(topic, target, named, totals.get.get("records") or 0, totals.get.get("bytes") or 0)
+    return told(totals.get.get("records") or 0, totals.get.get("bytes") or 0)
 
 
 def _totals() -> "tuple[Column, Column]":
@@ -209,7 +223,11 @@ def _stream(spark: "SparkSession", plan: Plan, name: str, rate: float, checkpoin
         finally:
             query.stop()
     return Replayed(
-        stretch.topic, plan.into, name, records, size, already_done=batches == 0 < len(stretch), batches=batches
+        *(stretch.topic, plan.into, name, records, size),
+        already_done=batches == 0 < len(stretch),
+        batches=batches,
+        starts=stretch.starts,
+        ends=stretch.ends,
     )
 
 
