@@ -133,7 +133,7 @@ async def single(address: str, topic: str, connections: int, seconds: float) -> 
         connection = await connect(address)
 
         async def one() -> None:
-            await connection.send(Opcode.PUBLISH, head, batch)
+            await connection.ask(Opcode.PUBLISH, head, batch)
 
         return one
 

@@ -35,7 +35,7 @@ async def schedule(address: str, topic: str, count: int) -> dict[str, float]:
         dues = tuple(now + 3600 * 10**9 + chance.randrange(WEEK_NS) for _ in range(BATCH))
         head = msgspec.msgpack.encode(Publish(topic, number % 3, deliver_at=dues))
         async with gate:
-            await connection.send(Opcode.PUBLISH, head, batch)
+            await connection.ask(Opcode.PUBLISH, head, batch)
 
     before = time.perf_counter()
     await asyncio.gather(*(publish(number) for number in range(count // BATCH)))
@@ -74,7 +74,7 @@ async def firing(address: str, topic: str, rate: int, seconds: int) -> dict[str,
         dues = tuple(start + (first + step) * 10**9 // rate for step in range(BATCH))
         batch = codec.encode([Record(value=b"%d" % due + VALUE) for due in dues])
         head = msgspec.msgpack.encode(Publish(topic, first // BATCH % 3, deliver_at=dues))
-        await connection.send(Opcode.PUBLISH, head, batch)
+        await connection.ask(Opcode.PUBLISH, head, batch)
     await connection.close()
     late: list[float] = []
     early = 0

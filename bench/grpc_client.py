@@ -29,7 +29,7 @@ async def native(address: str, topic: str, batch: int, count: int, workers: int)
 
 
 def _native(connection: object, head: bytes, records: bytes) -> Sender:
-    return lambda: connection.send(Opcode.PUBLISH, head, records)  # type: ignore[attr-defined]
+    return lambda: connection.ask(Opcode.PUBLISH, head, records)  # type: ignore[attr-defined]
 
 
 async def http(address: str, topic: str, batch: int, count: int, workers: int) -> dict[str, float]:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prepares .venv. `setup.sh run` installs what the broker needs; `setup.sh dev` adds tests, tools, Spark, Java, Chromium and Prometheus.
+# Prepares .venv. `setup.sh run` installs what the broker needs; `setup.sh dev` adds tests, tools, Spark, Java, Chromium, Prometheus and shells.
 # Each level leaves a stamp with a hash of what it was made from, so that doing it again costs next to nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -55,6 +55,7 @@ has_java() {
 }
 has_chromium() { command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; }
 has_prometheus() { command -v prometheus >/dev/null && command -v promtool >/dev/null; }
+has_shells() { command -v zsh >/dev/null && command -v fish >/dev/null; }
 
 # The tests start one of their own; as a service it would only take the port.
 install_prometheus() {
@@ -66,12 +67,14 @@ list_missing() {
     has_java || echo "Java 17 or later, for Spark (Debian: apt-get install openjdk-17-jre-headless)"
     has_chromium || echo "Chromium, for the console tests (Debian: apt-get install chromium)"
     has_prometheus || echo "Prometheus, for the tests of metrics and alert rules (Debian: apt-get install prometheus)"
+    has_shells || echo "zsh and fish, for the tests of completions (Debian: apt-get install zsh fish)"
 }
 
 install_debian_packages() {
     has_java || apt_install openjdk-17-jre-headless || true
     has_chromium || apt_install chromium || true
     has_prometheus || install_prometheus || true
+    has_shells || { apt_install zsh && apt_install fish; } || true
     list_missing >.venv/.missing
 }
 
@@ -108,6 +111,7 @@ install_packages() {
     say "installing pinned packages ($level) and building the codec"
     rm -f src/goqueue/codec/record.*.so
     pip_install --no-build-isolation -e "$target"
+    compile_modules .venv/lib
 }
 
 rebuild_codec() {
@@ -115,6 +119,10 @@ rebuild_codec() {
     rm -f src/goqueue/codec/record.*.so
     pip_install --no-build-isolation --no-deps -e .
 }
+
+# Where Python is told not to keep bytecode (PYTHONDONTWRITEBYTECODE), every start would compile all modules again, which
+# takes longer than the rest of it. Packages come with files for other versions of Python, which do not compile and are not used.
+compile_modules() { .venv/bin/python -m compileall -q -j 0 "$@" >>"$log" 2>&1 || true; }
 
 report_codec() {
     if .venv/bin/python -c 'import goqueue.codec.record' 2>>"$log"; then
@@ -147,4 +155,5 @@ else
     echo "$packages" >".venv/.stamp-$level"
     report_codec
 fi
+compile_modules src
 if [ "$level" = dev ]; then report_missing; fi

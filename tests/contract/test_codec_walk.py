@@ -323,3 +323,54 @@ def test_a_pick_looks_no_further_than_at_the_frame_of_what_it_passes_over(codec)
     data[0] ^= 1
     with pytest.raises(CorruptBatch):
         codec.pick(data, packed(11))
+
+
+# --- starts
+
+
+def test_starts_are_where_records_begin_and_the_last_one_ends(codec):
+    parts = [codec.encode([record(number, b"x" * number)]) for number in (3, 70, 5)]
+    data = b"".join(parts)
+    begin = [sum(map(len, parts[:number])) for number in range(4)]
+    assert codec.starts(data) == packed(*begin)
+    assert codec.starts(bytearray(data)) == packed(*begin)
+    assert codec.starts(b"") == packed(0)
+
+
+def test_starts_are_found_by_frames_alone(codec):
+    data = bytearray(codec.encode([record(10), record(11)]))
+    data[-1] ^= 1
+    assert len(codec.starts(data)) == 3 * 8
+    with pytest.raises(CorruptBatch):
+        codec.starts(data[:-1])
+    data[0] ^= 1
+    with pytest.raises(CorruptBatch):
+        codec.starts(data)
+
+
+# --- unfold
+
+
+def test_runs_are_unfolded_to_their_offsets(codec):
+    assert codec.unfold(((7, 1), (3, 2), (2**62, 1)), 4) == packed(7, 3, 4, 2**62)
+    assert codec.unfold((), 0) == b""
+    assert codec.unfold(((2**63 - 2, 1),), 1) == packed(2**63 - 2)
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        ((1, 4), (9, 2)),
+        ((1, 2**70),),
+        ((1, 0),),
+        ((1, -1),),
+        ((-1, 1),),
+        ((-(2**70), 1),),
+        ((2**64, 1),),
+        ((2**63 - 1, 1),),
+        ((2**63 - 2, 2),),
+    ],
+)
+def test_runs_of_too_many_or_of_none_or_of_what_is_no_offset_are_not_unfolded(codec, runs):
+    assert codec.unfold(runs, 5) is None
+    assert codec.unfold((*runs, (5, 1)), 5) is None

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tests.behaviour.serving import Server
 from tests.docs.markdown import Block
+from tests.spark.quick_java import start_soon
 
 __all__ = ["Follower"]
 
@@ -35,9 +36,9 @@ class Follower:
             "BROKER_DATA": str(server.folder / "data"),
             "GOQUEUE_REGISTRY": f"http://{server.http}/schemas",
             "PYTHONPATH": str(HERE.parents[1]),
-            "SPARK_CONF_DIR": str(HERE.parent / "spark" / "conf"),
             "COLUMNS": "120",
         }
+        start_soon(self._environment)
         self._kernel: subprocess.Popen[str] | None = None
         # Otherwise curl is content with any answer.
         (folder / ".curlrc").write_text("fail-with-body\nsilent\nshow-error\n")

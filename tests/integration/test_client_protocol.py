@@ -219,7 +219,7 @@ async def test_numbers_of_any_size_are_answered_in_words(server, number):
         connection = await link.connection()
         for opcode, message, _ in requests:
             reply = await asyncio.wait(
-                [connection.send(opcode, msgspec.msgpack.encode(message), codec.encode([Record(b"")]))], timeout=5
+                [connection.ask(opcode, msgspec.msgpack.encode(message), codec.encode([Record(b"")]))], timeout=5
             )
             (future,) = reply[0]
             error = future.exception()

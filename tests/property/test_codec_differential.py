@@ -1,6 +1,7 @@
 """The compiled codec and its Python twin give the same answers and the same errors, whatever they are given."""
 
 import struct
+from typing import NamedTuple
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -130,6 +131,55 @@ def test_records_with_any_fields_are_encoded_or_refused_alike(records):
     agree("encode", records)
 
 
+class Row(NamedTuple):
+    place: str
+    offset: int
+    timestamp_ns: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes], ...]
+    priority: int
+
+
+@settings(max_examples=400)
+@given(st.lists(VALID, max_size=5))
+def test_plain_records_come_as_rows_and_others_not_at_all(records):
+    rows = agree("decode_plain", compiled.encode(records), Row, ("here",))
+    if any(one.flags for one in records):
+        assert rows is None
+    else:
+        wanted = [Row("here", r.offset, r.timestamp_ns, r.key, r.value, r.headers, r.priority) for r in records]
+        assert rows == wanted
+        assert {type(one) for one in rows} <= {Row}
+
+
+@settings(max_examples=400)
+@given(BYTES)
+def test_any_bytes_come_as_rows_or_are_refused_alike(data):
+    agree("decode_plain", data, Row, ("here",))
+
+
+@settings(max_examples=400)
+@given(
+    st.lists(
+        st.tuples(st.none() | st.binary(max_size=20) | JUNK, st.none() | st.binary(max_size=5) | JUNK), max_size=4
+    ),
+    st.sampled_from([(), (("trace", b"1"),), (("a", b""), ("é", b"2")), [], (("\ud800", b""),), ((b"", b""),)]),
+    st.sampled_from([0, 2, 4, 5, -1, "2"]),
+    st.booleans(),
+)
+def test_values_are_encoded_or_refused_as_records_of_them_are(pairs, headers, priority, keyed):
+    values, keys = [value for value, _ in pairs], [key for _, key in pairs]
+    result = outcome(compiled.encode_values, values, keys if keyed else None, headers, priority)
+    assert result == outcome(twin.encode_values, values, keys if keyed else None, headers, priority)
+    records = [Record(value, key if keyed else None, headers, priority) for value, key in pairs]
+    assert result == outcome(compiled.encode, records)
+
+
+def test_as_many_keys_as_values_are_wanted():
+    assert agree("encode_values", [b"1", b"2"], [b"k"], (), 2) == (ValueError, "1 keys for 2 values")
+
+
 @settings(max_examples=600)
 @given(BYTES, I64, I64, st.booleans())
 def test_any_batch_is_stamped_or_refused_alike(data, base_offset, timestamp_ns, keep):
@@ -157,6 +207,7 @@ def test_any_bytes_are_walked_alike(data, more):
     agree("find_next", data, start, 0, 2**63 - 1)
     agree("seek", data, bound, start)
     agree("seek_time", data, bound, start)
+    agree("starts", data)
     agree("index_entries", data, more.draw(st.integers(0, 2**32 - 200)), 0, more.draw(st.integers(1, 100)), -1)
     agree("index_entries", data, *(more.draw(ANY_INT) for _ in range(4)))
 

@@ -3,7 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goqueue.core.priority.drr import MOST_OWED, LaneScheduler
+from goqueue.core.priority import drr
+from goqueue.core.priority.drr import LaneScheduler
 from goqueue.core.priority.lane_index import LaneIndex
 from goqueue.core.priority.policy import LanePolicy
 from goqueue.model.ids import InstantNs
@@ -39,15 +40,28 @@ def test_a_plan_takes_as_many_as_there_are_and_were_asked_for_and_no_more(policy
 BACKLOGS = st.lists(st.integers(0, 3) | st.integers(0, 100_000), min_size=LANES, max_size=LANES)
 
 
-@given(POLICIES, st.lists(st.tuples(BACKLOGS, LIMITS), min_size=1, max_size=20))
+@given(POLICIES, st.lists(st.tuples(BACKLOGS, LIMITS, st.integers(0, 40), st.integers(0, 50)), min_size=1, max_size=20))
 def test_a_plan_is_the_same_though_a_long_backlog_is_not_counted_to_its_end(policy, polls):
-    exact, quick, now = LaneScheduler(policy), LaneScheduler(policy), InstantNs(0)
-    for waiting, limit in polls:
-        counted = [min(count, limit + MOST_OWED) for count in waiting]
-        plan = exact.plan(waiting, limit, now=now)
-        assert quick.plan(counted, limit, now=now) == plan
-        exact.served(waiting, plan, now=now)
-        quick.served(counted, plan, now=now)
+    exact, quick, now = LaneScheduler(policy), LaneScheduler(policy), 0
+    for waiting, limit, seconds, more in polls:
+        now += seconds * SECOND
+        counted = [min(count, quick.enough(limit) + more) for count in waiting]
+        plan = exact.plan(waiting, limit, now=InstantNs(now))
+        assert quick.plan(counted, limit, now=InstantNs(now)) == plan
+        exact.served(waiting, plan, now=InstantNs(now))
+        quick.served(counted, plan, now=InstantNs(now))
+
+
+DEFICITS = st.tuples(*[st.floats(-100, 100, width=32)] * LANES)
+
+
+@given(POLICIES, DEFICITS, BACKLOGS.filter(any), st.integers(1, drr.ROUND_RECORDS))
+def test_a_round_does_not_depend_on_more_than_a_lane_can_be_owed(policy, deficits, waiting, limit):
+    enough = drr._most_owed(deficits, limit)
+    counted = tuple(min(count, enough) for count in waiting)
+    assert drr._round(policy.weights, deficits, counted, limit) == drr._round(
+        policy.weights, deficits, tuple(waiting), limit
+    )
 
 
 @given(POLICIES, st.lists(st.tuples(WAITING, LIMITS), min_size=1, max_size=15))

@@ -30,7 +30,7 @@ from goqueue.engine.ports import (
     StateEvent,
     Storage,
 )
-from goqueue.errors import LogExists, LogReadOnly, UnknownLog
+from goqueue.errors import LogExists, StorageBusy, UnknownLog
 from goqueue.model.log import LogId
 from goqueue.model.record import Record
 from goqueue.testing import RecordingObserver, SeededEntropy, SimulatedFileSystem
@@ -162,7 +162,7 @@ class StorageMachine(RuleBasedStateMachine):
                 kept = self.logs[log] = Kept()
             elif data.draw(st.integers(0, 3)) == 0:
                 entries.append((StateEvent("s", b"never"), AppendRecords(log, encoded(kept.end + 1, batch), 1000)))
-                wanted.append(LogReadOnly)
+                wanted.append(StorageBusy)
                 continue
             else:
                 entries.append((AppendRecords(log, encoded(kept.end, batch), kept.end + len(batch)),))

@@ -1,16 +1,14 @@
 """Records on their way: gathered into a batch, and what became of each."""
 
 import asyncio
-import contextlib
-from collections.abc import Generator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, overload
 
 from goqueue import codec
-from goqueue.errors import GoQueueError
 from goqueue.model.delay import AT_ONCE
 from goqueue.model.record import Record
 
-__all__ = ["Batch", "Delivery", "Outcome", "Sent"]
+__all__ = ["Batch", "Delivery", "Outcome", "Places", "Sent", "Values"]
 
 
 class Sent(NamedTuple):
@@ -35,14 +33,24 @@ class Outcome(NamedTuple):
     """Partition and timestamp of the original."""
 
 
+class Values(NamedTuple):
+    """Records that differ in their values and keys alone, so that no object has to be made of each."""
+
+    values: Sequence[bytes | None]
+    keys: Sequence[bytes | None] | None
+    headers: tuple[tuple[str, bytes], ...]
+    priority: int
+
+
 class Batch:
     """Records for one partition that travel together."""
 
     __slots__ = (
         "_encoded",
+        "_outcome",
+        "_waiting",
         "count",
         "deadline",
-        "done",
         "dues",
         "error_was_seen",
         "ids",
@@ -63,7 +71,7 @@ class Batch:
         self.deadline = deadline
         self.partitions: int | None = None
         """How many there were when a key decided on this one; None while only turns and callers have decided."""
-        self.records: list[Record] = []
+        self.records: list[Record] | Values = []
         self.ids: list[str | None] | None = None
         """One for each record, or None when none of them has an id."""
         self.dues: list[int] | None = None
@@ -74,12 +82,15 @@ class Batch:
         self.size = 0
         self.sequence: int | None = None
         """Number of the first record among the producer's in this partition; kept when the batch is sent again."""
-        self.done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self.error_was_seen = False
         """Whoever waits for a record of the batch gets its error; if nobody does, `flush` tells."""
         self._encoded = encoded
+        self._outcome: Outcome | Exception | None = None
+        self._waiting: list[asyncio.Future[None]] = []
 
-    def add(self, record: Record, record_id: str | None, due: int = AT_ONCE) -> None:
+    def add(self, record: Record, record_id: str | None, due: int = AT_ONCE) -> int:
+        """How many there are now."""
+        assert isinstance(self.records, list)
         if due or self.dues is not None:
             self.dues = self.dues or [AT_ONCE] * len(self.records)
             self.dues.append(due)
@@ -87,38 +98,70 @@ class Batch:
             self.ids = self.ids or [None] * len(self.records)
             self.ids.append(record_id)
         self.records.append(record)
+        self.count += 1
+        return self.count
+
+    def fill(self, records: list[Record] | Values) -> None:
+        """With all that it is to hold."""
+        self.records = records
+        self.count = len(records.values if isinstance(records, Values) else records)
 
     def seal(self) -> None:
         """No more records; they are encoded, and refused here when they cannot be."""
-        if self._encoded is None:
-            self.count = len(self.records)
+        if self._encoded is not None:
+            return
+        if isinstance(self.records, Values):
+            self._encoded = codec.encode_values(*self.records)
+        else:
             self._encoded = codec.encode(self.records)
 
     def encoded(self) -> bytes:
         assert self._encoded is not None, "the batch is sealed and not done"
         return self._encoded
 
+    @property
+    def is_done(self) -> bool:
+        return self._outcome is not None
+
+    def wait(self) -> asyncio.Future[None]:
+        """Done when the batch is. A future for each who waits: an impatient one cancels nobody else's."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if self._outcome is None:
+            self._waiting.append(future)
+        else:
+            future.set_result(None)
+        return future
+
     def succeed(self, outcome: Outcome) -> None:
-        if not self.done.done():
-            self.done.set_result(outcome)
-            self._let_go()
+        self._end(outcome)
 
     def fail(self, error: Exception) -> None:
-        if not self.done.done():
-            self.done.set_exception(error)
-            self.done.exception()
-            self._let_go()
+        self._end(error)
 
-    def _let_go(self) -> None:
-        """Deliveries may be kept for long, and each keeps its batch."""
+    def _end(self, outcome: Outcome | Exception) -> None:
+        if self._outcome is not None:
+            return
+        self._outcome = outcome
+        # Deliveries may be kept for long, and each keeps its batch.
         self.records = []
         self.ids = None
         self.dues = None
         self._encoded = None
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
+
+    def outcome(self) -> Outcome:
+        """What became of it, or the error; only when `is_done`."""
+        if isinstance(self._outcome, Exception):
+            raise self._outcome
+        assert self._outcome is not None, "nobody asks before it is done"
+        return self._outcome
 
     def sent(self, number: int) -> Sent:
-        """Where the record with this number is; only when `done`."""
-        base, timestamp_ns, duplicate, offsets, elsewhere = self.done.result()
+        """Where the record with this number is; only when `is_done`."""
+        base, timestamp_ns, duplicate, offsets, elsewhere = self.outcome()
         if offsets is None:
             return Sent(self.topic, self.partition, base + number if base >= 0 else -1, timestamp_ns, duplicate)
         if number not in elsewhere:
@@ -126,17 +169,43 @@ class Batch:
         partition, since_ns = elsewhere[number]
         return Sent(self.topic, partition, offsets[number], since_ns, True)
 
-    def all_sent(self) -> list[Sent]:
-        """Where each of the records is; only when `done`."""
-        topic, partition = self.topic, self.partition
-        base, timestamp_ns, duplicate, offsets, _ = self.done.result()
-        if offsets is not None or base < 0:
-            return [self.sent(number) for number in range(self.count)]
-        # As `Sent(…)` does, without its parsing of arguments, which takes twice as long; this is done for every record.
-        new = tuple.__new__
-        return [
-            new(Sent, (topic, partition, offset, timestamp_ns, duplicate)) for offset in range(base, base + self.count)
-        ]
+
+class Places(Sequence[Sent]):
+    """Where the records of a list are, in its order. Each place is made when it is looked at: few are, and it costs
+    more than all that publishing does for a record."""
+
+    def __init__(self, parts: Iterable[tuple[Batch, Sequence[int]]], count: int) -> None:
+        self._parts = tuple(parts)
+        self._count = count
+        self._whereabouts: list[tuple[Batch, int]] | None = None
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, at: int) -> Sent: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Sent]: ...
+    def __getitem__(self, at: int | slice) -> Sent | list[Sent]:
+        if isinstance(at, slice):
+            return [self[place] for place in range(*at.indices(self._count))]
+        batch, number = self._where()[at]
+        return batch.sent(number)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(Sent.__eq__, self, other))
+
+    __hash__ = None  # type: ignore[assignment]  # as that of a list
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+    def _where(self) -> list[tuple[Batch, int]]:
+        """The batch of each record, and its number there."""
+        if self._whereabouts is None:
+            found = {place: (batch, number) for batch, some in self._parts for number, place in enumerate(some)}
+            self._whereabouts = [found[place] for place in range(self._count)]
+        return self._whereabouts
 
 
 class Delivery:
@@ -149,13 +218,12 @@ class Delivery:
         self._number = number
 
     def __await__(self) -> Generator[Any, None, Sent]:
-        # Shielded: one impatient waiter must not cancel the batch for all its records.
-        with contextlib.suppress(GoQueueError):
-            yield from asyncio.shield(self._batch.done).__await__()
+        if not self._batch.is_done:
+            yield from self._batch.wait()
         return self.result()
 
     def done(self) -> bool:
-        return self._batch.done.done()
+        return self._batch.is_done
 
     def result(self) -> Sent:
         """The outcome; only when `done`."""

@@ -3,7 +3,9 @@
 import asyncio
 import errno
 import os
-from typing import Any, NamedTuple, TypeVar, cast
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -12,10 +14,12 @@ from goqueue.wire.native.frames import MAX_FRAME_BYTES, PROTOCOL_VERSION, Frame,
 from goqueue.wire.native.messages import ErrorReply, Hello, Welcome
 from goqueue.wire.native.reader import SCRATCH_BYTES, FrameReader
 
-__all__ = ["ANSWER_WITHIN_S", "ClientConnection", "RawReply", "connect"]
+__all__ = ["ANSWER_WITHIN_S", "Answered", "ClientConnection", "connect"]
 
 Buffer = bytes | bytearray | memoryview
 Reply = TypeVar("Reply")
+Answered = Callable[[Frame | GoQueueError], None]
+"""Told what became of a request; the bytes of a frame are only good until it returns."""
 
 CONNECT_WITHIN_S = 10.0
 ANSWER_WITHIN_S = 30.0
@@ -23,16 +27,12 @@ ANSWER_WITHIN_S = 30.0
 CLOSE_WITHIN_S = 5.0
 CLIENT_NAME = "goqueue-python"
 HIGHEST_PORT = 65_535
+JOINED_BYTES = 4096
+"""Up to here to copy a tail behind its head costs less than to hand both to the kernel."""
 
+ERROR = int(FrameFlag.ERROR)
 _encode = msgspec.msgpack.Encoder().encode
 _decode_error = msgspec.msgpack.Decoder(ErrorReply).decode
-
-
-class RawReply(NamedTuple):
-    """Head and tail of a reply, copied out of the receive buffer."""
-
-    head: bytes
-    tail: bytes
 
 
 class ClientConnection(asyncio.BufferedProtocol):
@@ -42,7 +42,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._address = address
         self._reader = FrameReader(memoryview(bytearray(SCRATCH_BYTES)), MAX_FRAME_BYTES, self._take_frame)
         self._transport: asyncio.Transport
-        self._waiting: dict[int, asyncio.Future[RawReply]] = {}
+        self._waiting: dict[int, Answered] = {}
         self._last_correlation = 0
         self._why_lost = "the connection was lost"
         self._can_write = asyncio.Event()
@@ -73,21 +73,35 @@ class ClientConnection(asyncio.BufferedProtocol):
         overdue = asyncio.get_running_loop().call_later(within_s, self.hang_up, f"no answer within {within_s:g} s")
         try:
             await self.when_writable()
-            raw = await self.send(opcode, _encode(message), tail)
+            head, rest = await self.ask(opcode, _encode(message), tail)
         finally:
             overdue.cancel()
-        return msgspec.msgpack.decode(raw.head, type=reply), raw.tail
+        answer: Reply = _decoder(cast(Any, reply))(head)
+        return answer, rest
 
-    def send(self, opcode: Opcode, head: bytes, tail: Buffer) -> asyncio.Future[RawReply]:
-        """Send at once; the future is done when the reply is there."""
-        future: asyncio.Future[RawReply] = asyncio.get_running_loop().create_future()
-        if self.is_lost:
-            future.set_exception(self._unreachable())
-            return future
-        correlation = self._next_correlation()
-        self._waiting[correlation] = future
-        self._write(frame_head(opcode, 0, correlation, head, len(tail)), tail)
+    def ask(self, opcode: Opcode, head: bytes, tail: Buffer) -> asyncio.Future[tuple[bytes, bytes]]:
+        """Send at once; the future has head and tail of the reply when that is there."""
+        future: asyncio.Future[tuple[bytes, bytes]] = asyncio.get_running_loop().create_future()
+
+        def answered(answer: Frame | GoQueueError) -> None:
+            if future.done():
+                return
+            if isinstance(answer, GoQueueError):
+                future.set_exception(answer)
+            else:
+                future.set_result((bytes(answer.head), bytes(answer.tail)))
+
+        self.send(opcode, head, tail, answered)
         return future
+
+    def send(self, opcode: Opcode, head: bytes, tail: Buffer, answered: Answered) -> None:
+        """Send at once; `answered` is called when the reply is there, or will not come."""
+        if self.is_lost:
+            asyncio.get_running_loop().call_soon(answered, self._unreachable())
+            return
+        correlation = self._next_correlation()
+        self._waiting[correlation] = answered
+        self._write(frame_head(opcode, 0, correlation, head, len(tail)), tail)
 
     def tell(self, opcode: Opcode, head: bytes, tail: Buffer) -> None:
         """Send without wanting a reply."""
@@ -101,10 +115,12 @@ class ClientConnection(asyncio.BufferedProtocol):
         return self._last_correlation
 
     def _write(self, head: bytes, tail: Buffer) -> None:
-        if tail:
-            self._transport.writelines((head, tail))
-        else:
+        if not tail:
             self._transport.write(head)
+        elif len(tail) <= JOINED_BYTES:
+            self._transport.write(b"".join((head, tail)))
+        else:
+            self._transport.writelines((head, tail))
 
     @property
     def is_writable(self) -> bool:
@@ -112,7 +128,8 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     async def when_writable(self) -> None:
         """Wait while the broker takes no more bytes."""
-        await self._can_write.wait()
+        if not self._can_write.is_set():
+            await self._can_write.wait()
 
     def hang_up(self, why: str) -> None:
         """The broker cannot be relied on any more: whoever waits for an answer learns why there is none."""
@@ -137,9 +154,8 @@ class ClientConnection(asyncio.BufferedProtocol):
             self.lost.set_result(None)
         self._can_write.set()
         waiting, self._waiting = self._waiting, {}
-        for future in waiting.values():
-            if not future.done():
-                future.set_exception(self._unreachable())
+        for answered in waiting.values():
+            answered(self._unreachable())
 
     def pause_writing(self) -> None:
         self._can_write.clear()
@@ -160,17 +176,23 @@ class ClientConnection(asyncio.BufferedProtocol):
         if frame.correlation == 0:
             self._why_lost = _decode_error(frame.head).message
             return True
-        future = self._waiting.pop(frame.correlation, None)
-        if future is None or future.done():
+        answered = self._waiting.pop(frame.correlation, None)
+        if answered is None:
             return True
-        if frame.flags & FrameFlag.ERROR:
-            future.set_exception(error_from(_decode_error(frame.head)))
-        else:
-            future.set_result(RawReply(bytes(frame.head), bytes(frame.tail)))
+        try:
+            answered(error_from(_decode_error(frame.head)) if frame.flags & ERROR else frame)
+        except msgspec.MsgspecError as error:
+            answered(BrokerUnreachable(f"{self._address}: its answer cannot be understood: {error}"))
+            raise
         return True
 
     def _unreachable(self) -> BrokerUnreachable:
         return BrokerUnreachable(f"{self._address}: {self._why_lost}")
+
+
+@cache
+def _decoder(kind: Any) -> Callable[[bytes], Any]:
+    return msgspec.msgpack.Decoder(kind).decode
 
 
 def error_from(reply: ErrorReply) -> GoQueueError:

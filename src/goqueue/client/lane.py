@@ -12,7 +12,7 @@ from functools import partial
 import msgspec
 
 from goqueue.client.batch import Batch, Outcome
-from goqueue.client.connection import ClientConnection, RawReply
+from goqueue.client.connection import ClientConnection
 from goqueue.client.link import Link
 from goqueue.errors import (
     BrokerUnreachable,
@@ -27,7 +27,7 @@ from goqueue.errors import (
     UnknownProducer,
 )
 from goqueue.model.record_id import LONGEST_ID
-from goqueue.wire.native.frames import Opcode
+from goqueue.wire.native.frames import Frame, Opcode
 from goqueue.wire.native.messages import DurabilityName, InitProducer, ProducerIdentity, Publish, Published
 
 __all__ = ["UNDER_WAY", "Finished", "Lane", "LaneSettings"]
@@ -149,8 +149,7 @@ class Lane:
         self._under_way.append(batch)
         if self._alarm is None:
             self._alarm = asyncio.get_running_loop().call_at(batch.deadline, self._look_at_the_clock)
-        reply = connection.send(Opcode.PUBLISH, _encode(head), records)
-        reply.add_done_callback(partial(self._answered, batch))
+        connection.send(Opcode.PUBLISH, _encode(head), records, partial(self._answered, batch))
 
     def _tell(self, connection: ClientConnection, batch: Batch) -> None:
         records = batch.encoded()
@@ -175,20 +174,19 @@ class Lane:
             self._fail(batch, RecordTooLarge(f"a batch of {len(records)} bytes, the broker takes {most}"))
         return len(records) <= most
 
-    def _answered(self, batch: Batch, reply: asyncio.Future[RawReply]) -> None:
-        error = reply.exception()
+    def _answered(self, batch: Batch, answer: Frame | GoQueueError) -> None:
         if self._is_closed:
             return
-        self._under_way.remove(batch)
-        if error is None:
+        if isinstance(answer, GoQueueError):
+            self._under_way.remove(batch)
+            self._failed.append((batch, answer))
+        else:
+            outcome = _outcome(_decode_published(answer.head))
+            self._under_way.remove(batch)
             self._pause_s = 0.0
             self._is_known = True
-            published = _decode_published(reply.result().head)
-            batch.succeed(_outcome(published))
+            batch.succeed(outcome)
             self._finished(batch, None)
-        else:
-            assert isinstance(error, GoQueueError)
-            self._failed.append((batch, error))
         if not self._failed:
             if self._queue:
                 self._pump()

@@ -106,7 +106,7 @@ class Part(OpenTransaction):
         priority: int = NORMAL_PRIORITY,
         delay_ms: int | None = None,
         deliver_at_ns: int | None = None,
-    ) -> list[Sent]:
+    ) -> Sequence[Sent]:
         """As that of a producer."""
         return await self._producer.send_many(
             topic,

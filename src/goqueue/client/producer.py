@@ -6,12 +6,12 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import Literal, Self
+from typing import Literal, Self, TypeVar
 
 import msgspec
 
 from goqueue import codec
-from goqueue.client.batch import Batch, Delivery, Sent
+from goqueue.client.batch import Batch, Delivery, Places, Sent, Values
 from goqueue.client.enlisting import Enlistment
 from goqueue.client.lane import Lane, LaneSettings
 from goqueue.client.link import DEFAULT_BOOTSTRAP, Link
@@ -47,7 +47,7 @@ RECORD_OVERHEAD = 34
 MANY_RECORDS = 1000
 MANY_BYTES = 4 * 1024 * 1024
 NORMAL_PRIORITY = 2
-NOWHERE = Sent("", -1, -1, 0)
+Given = TypeVar("Given")
 FAILURES_KEPT = 100
 """Failed batches that `flush` looks through for one that nobody was told of."""
 
@@ -178,10 +178,9 @@ class Producer:
             batch = self._begin_batch(place)
         if among is not None:
             batch.partitions = among
-        batch.add(record, record_id, due)
+        number = batch.add(record, record_id, due)
         batch.size += RECORD_OVERHEAD + len(record.value or b"") + len(record.key or b"")
         self._room.taken += 1
-        number = len(batch.records)
         if number >= self._settings.batch_records or batch.size >= self._settings.batch_bytes:
             self._close_batch(place, batch)
         return Delivery(batch, number - 1)
@@ -204,7 +203,7 @@ class Producer:
         ids: Sequence[str | None] | None = None,
         delay_ms: int | None = None,
         deliver_at_ns: int | None = None,
-    ) -> list[Sent]:
+    ) -> Sequence[Sent]:
         """Publish a list and wait until all of it is written; the places come in the order of the values.
 
         It leaves in batches of its own, at once. When one of them fails, the others are written all the same. A delay,
@@ -234,50 +233,46 @@ class Producer:
         ids: Sequence[str | None] | None,
         delay_ms: int | None,
         deliver_at_ns: int | None,
-    ) -> list[Sent]:
+    ) -> Sequence[Sent]:
         for name, given in (("keys", keys), ("ids", ids)):
             if given is not None and len(given) != len(values):
                 raise InvalidRequest(
                     f"{len(given)} {name} for {len(values)} values", hint=f"give as many {name} as values, or none"
                 )
         self._check_may_send(ids)
-        headers = None
-        if ids is not None:
-            headers = [context if one is None else (*context, (ID_HEADER, one)) for one in encoded_ids(ids)]
+        names = None if ids is None else encoded_ids(ids)
         partitioner = self._topics.get(topic) or await self._load_topic(topic)
         due = due_of(partitioner.topic, delay_ms, deliver_at_ns)
         deliveries: list[tuple[Batch, Sequence[int]]] = []
         for number, places in self._split(partitioner, values, keys, partition):
             for some in _stretches(places, values):
-                records = [
-                    Record(
-                        values[place],
-                        keys[place] if keys is not None else None,
-                        headers[place] if headers is not None else context,
-                        priority,
-                    )
-                    for place in some
-                ]
-                if self._compress is not None:
-                    records = [self._packed(record) for record in records]
+                chosen = Values(_at(some, values), None if keys is None else _at(some, keys), context, priority)
+                records: list[Record] | Values = chosen
+                if names is not None or self._compress is not None:
+                    records = self._made_singly(chosen, None if names is None else _at(some, names))
                 await self._room.until_fits(len(some))
                 batch = self._new_batch((topic, number))
-                batch.records = records
-                batch.ids = None if ids is None else [ids[place] for place in some]
+                batch.fill(records)
+                batch.ids = None if ids is None else list(_at(some, ids))
                 batch.dues = [due] * len(some) if due else None
                 batch.partitions = partitioner.chosen_among(None if keys is None else b"", partition)
                 self._send_at_once(batch, len(some))
                 deliveries.append((batch, some))
-        sent = [NOWHERE] * len(values)
-        for batch, some in deliveries:
+        for batch, _ in deliveries:
             batch.error_was_seen = True
-            await asyncio.shield(batch.done)
-            if isinstance(some, range):
-                sent[some.start : some.stop] = batch.all_sent()
-            else:
-                for place, one in zip(some, batch.all_sent(), strict=True):
-                    sent[place] = one
-        return sent
+            if not batch.is_done:
+                await batch.wait()
+            batch.outcome()
+        return Places(deliveries, len(values))
+
+    def _made_singly(self, given: Values, ids: Sequence[bytes | None] | None) -> list[Record]:
+        """Records that differ in more than their values and keys."""
+        nothing = [None] * len(given.values)
+        records = [
+            Record(value, key, given.headers if id is None else (*given.headers, (ID_HEADER, id)), given.priority)
+            for value, key, id in zip(given.values, given.keys or nothing, ids or nothing, strict=True)
+        ]
+        return records if self._compress is None else [self._packed(record) for record in records]
 
     @staticmethod
     def _split(
@@ -311,7 +306,7 @@ class Producer:
         for place, batch in list(self._open.items()):
             self._close_batch(place, batch)
         if self._unfinished:
-            await asyncio.wait([batch.done for batch in self._unfinished])
+            await asyncio.wait([batch.wait() for batch in self._unfinished])
         failures = [error for batch, error in self._failures if not batch.error_was_seen]
         self._failures.clear()
         if failures:
@@ -409,7 +404,7 @@ class Producer:
         for place, batch in list(self._open.items()):
             self._close_batch(place, batch)
         while self._unfinished:
-            await asyncio.wait([batch.done for batch in self._unfinished])
+            await asyncio.wait([batch.wait() for batch in self._unfinished])
         self._failures.clear()
 
     async def _drop(self, number: int) -> bool:
@@ -430,7 +425,6 @@ class Producer:
     def _fail_open(self, error: GoQueueError) -> None:
         left, self._open = self._open, {}
         for batch in left.values():
-            batch.count = len(batch.records)
             batch.fail(error)
             self._finished(batch, error)
 
@@ -500,6 +494,11 @@ def _check(record: Record, topic: Topic) -> None:
         raise RecordTooLarge(f"a value of {size} bytes, the limit of {topic.name} is {most}")
 
 
+def _at(places: Sequence[int], given: Sequence[Given]) -> Sequence[Given]:
+    """Those of a list that stand at these places."""
+    return given[places.start : places.stop] if isinstance(places, range) else [given[place] for place in places]
+
+
 def _stretches(places: Sequence[int], values: Sequence[bytes | None]) -> Iterator[Sequence[int]]:
     """Positions for one batch each: not too many, and not too much unless a single value is."""
     for start in range(0, len(places), MANY_RECORDS):
@@ -508,7 +507,7 @@ def _stretches(places: Sequence[int], values: Sequence[bytes | None]) -> Iterato
 
 def _halved(places: Sequence[int], values: Sequence[bytes | None]) -> Iterator[Sequence[int]]:
     # Without a step of Python for each record: most lists are short of the limit by far.
-    if len(places) == 1 or sum(map(len, filter(None, map(values.__getitem__, places)))) <= MANY_BYTES:
+    if len(places) == 1 or sum(map(len, filter(None, _at(places, values)))) <= MANY_BYTES:
         yield places
         return
     middle = len(places) // 2

@@ -101,7 +101,7 @@ class Part(Pledges):
         priority: int = NORMAL_PRIORITY,
         delay_ms: int | None = None,
         deliver_at_ns: int | None = None,
-    ) -> list[Sent]:
+    ) -> Sequence[Sent]:
         """As that of a producer."""
         return self._sender.send_many(
             topic,

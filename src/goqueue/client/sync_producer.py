@@ -98,7 +98,7 @@ class Producer(Blocking):
         ids: Sequence[str | None] | None = None,
         delay_ms: int | None = None,
         deliver_at_ns: int | None = None,
-    ) -> list[Sent]:
+    ) -> Sequence[Sent]:
         """Publish a list and wait until all of it is written; the places come in the order of the values.
 
         It leaves in batches of its own, at once. When one of them fails, the others are written all the same. A delay,

@@ -3,7 +3,9 @@
 import asyncio
 import secrets
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from functools import partial
+from itertools import repeat
 from operator import attrgetter
 from typing import Literal, NamedTuple, Self
 
@@ -25,6 +27,7 @@ LONGEST_WAIT_MS = 30_000
 UNREACHABLE_FOR_S = 30.0
 """So long a broker may be away, for a restart say, before a worker gives up."""
 
+_priority = attrgetter("priority")
 _urgency = attrgetter("message.priority")
 
 Action = Literal["ack", "nack", "reject", "extend", "release"]
@@ -75,6 +78,9 @@ class Job(NamedTuple):
     def carrier(self) -> dict[str, str]:
         """As that of the message."""
         return self.message.carrier
+
+
+_new_job: Callable[[tuple[Message, int, int, int, _Grant]], Job] = partial(tuple.__new__, Job)
 
 
 class Settlement(NamedTuple):
@@ -194,10 +200,9 @@ class Worker:
         jobs: list[Job] = []
         at = 0
         for part in reply.parts:
-            jobs += _jobs(self._group, part, memoryview(tail)[at : at + part.length])
+            jobs += _jobs(self._group, part, memoryview(tail)[at : at + part.length], in_key_order=wish.key_order)
             at += part.length
-        if not wish.key_order:
-            # They come in the order of the log; within what was taken, the most urgent are first.
+        if len(reply.parts) > 1 and not wish.key_order:
             jobs.sort(key=_urgency)
         return jobs
 
@@ -257,16 +262,19 @@ class Worker:
         )
 
 
-def _jobs(group: str, part: messages.TakenPart, records: memoryview) -> list[Job]:
+def _jobs(group: str, part: messages.TakenPart, records: memoryview, *, in_key_order: bool) -> list[Job]:
     grant = _Grant(LogId(part.topic, part.partition), part.grant, part.token, group)
     known = {one.offset: (one.deliveries, one.failures) for one in part.redelivered}
     opened = open_batch(RawBatch(part.topic, part.partition, records, 0))
     if opened.fault is not None and not opened.messages:
         raise opened.fault
+    if not in_key_order:
+        # They come in the order of the log; within what was taken, the most urgent are first.
+        opened.messages.sort(key=_priority)
     if not known:
-        # By the tuple itself, as messages are made.
-        new = tuple.__new__
-        return [new(Job, (message, 1, 0, part.deadline_ns, grant)) for message in opened.messages]
+        # Without a step of Python for each.
+        fields = zip(opened.messages, repeat(1), repeat(0), repeat(part.deadline_ns), repeat(grant))
+        return list(map(_new_job, fields))
     return [Job(message, *known.get(message.offset, (1, 0)), part.deadline_ns, grant) for message in opened.messages]
 
 

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
         contexts,
         crc32c,
         decode,
+        decode_plain,
         encode,
+        encode_values,
         find_next,
         index_entries,
         latest_by_key,
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
         seek,
         seek_time,
         stamp,
+        starts,
+        unfold,
     )
 
     ACTIVE: Literal["compiled", "python"] = "python"
@@ -56,7 +60,9 @@ __all__ = [
     "contexts",
     "crc32c",
     "decode",
+    "decode_plain",
     "encode",
+    "encode_values",
     "find_next",
     "index_entries",
     "latest_by_key",
@@ -66,4 +72,6 @@ __all__ = [
     "seek",
     "seek_time",
     "stamp",
+    "starts",
+    "unfold",
 ]

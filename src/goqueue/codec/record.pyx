@@ -12,7 +12,8 @@ from cpython.dict cimport PyDict_GetItemWithError
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_Check
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.object cimport PyObject
-from cpython.tuple cimport PyTuple_Check, PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_Check, PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_SET_ITEM
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_Check, PyUnicode_DecodeUTF8
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy, memset
@@ -38,6 +39,16 @@ cdef extern from "crc32c.h" nogil:
     void gq_little64(char *p, int64_t x)
     bint gq_is_utf8(const uint8_t *p, size_t n)
 
+cdef extern from *:
+    """
+    /* As tuple.__new__ of a kind of tuple does it, without a tuple to copy from. */
+    static inline PyObject *gq_new_row(PyObject *kind, Py_ssize_t size) {
+        return ((PyTypeObject *)kind)->tp_alloc((PyTypeObject *)kind, size);
+    }
+    """
+    object gq_new_row(object kind, Py_ssize_t size)
+    void PyObject_GC_UnTrack(void *row)
+
 gq_crc_init()
 
 __all__ = [
@@ -50,7 +61,9 @@ __all__ = [
     "contexts",
     "crc32c",
     "decode",
+    "decode_plain",
     "encode",
+    "encode_values",
     "find_next",
     "index_entries",
     "latest_by_key",
@@ -60,6 +73,8 @@ __all__ = [
     "seek",
     "seek_time",
     "stamp",
+    "starts",
+    "unfold",
 ]
 
 HEADER_SIZE = 34
@@ -394,13 +409,39 @@ cdef int flags_of(Py_ssize_t number, int given, object key, object value, int64_
     return flags
 
 
+cdef int put_record(
+    _Output out, Py_ssize_t number, object key, int64_t key_size, object value, int64_t value_size, object headers,
+    int64_t block_size, int64_t priority, int64_t given, int64_t timestamp, int64_t offset,
+) except -1:
+    """`block_size` is that of the headers; all sizes are those that the checks have given."""
+    cdef int flags = flags_of(number, <int>given, key, value, block_size)
+    cdef uint8_t *p = out.reserve(HEADER + key_size + value_size + block_size)
+    p[0] = 0x47
+    p[1] = 0x51
+    p[2] = 1
+    p[3] = <uint8_t>flags
+    gq_put64(p + 8, offset)
+    gq_put64(p + 16, timestamp)
+    p[24] = <uint8_t>priority
+    p[25] = <uint8_t>flags
+    gq_put16(p + 26, <uint16_t>key_size)
+    gq_put32(p + 28, <uint32_t>value_size)
+    gq_put16(p + 32, <uint16_t>block_size)
+    if key_size:
+        memcpy(p + HEADER, PyBytes_AS_STRING(key), key_size)
+    if value_size:
+        memcpy(p + HEADER + key_size, PyBytes_AS_STRING(value), value_size)
+    if block_size:
+        write_headers(p + HEADER + key_size + value_size, headers)
+    gq_put32(p + 4, gq_crc32c(0, p + 8, HEADER - 8 + key_size + value_size + block_size))
+    return 0
+
+
 def encode(records):
     """The records as bytes, in order, each with its CRC; offsets and timestamps as given."""
     cdef _Output out = _Output()
     cdef Py_ssize_t number = 0
     cdef int64_t key_size, value_size, block_size, priority, given, timestamp, offset
-    cdef int flags
-    cdef uint8_t *p
     cdef object key, value, headers
     for record in records:
         if not isinstance(record, Record):
@@ -415,27 +456,34 @@ def encode(records):
         given = checked_int(number, "flags", record.flags, 0xFF) & GIVEN
         timestamp = checked_int(number, "timestamp_ns", record.timestamp_ns, INT64_MAX)
         offset = checked_int(number, "offset", record.offset, INT64_MAX)
-        flags = flags_of(number, <int>given, key, value, block_size)
-        p = out.reserve(HEADER + key_size + value_size + block_size)
-        p[0] = 0x47
-        p[1] = 0x51
-        p[2] = 1
-        p[3] = <uint8_t>flags
-        gq_put64(p + 8, offset)
-        gq_put64(p + 16, timestamp)
-        p[24] = <uint8_t>priority
-        p[25] = <uint8_t>flags
-        gq_put16(p + 26, <uint16_t>key_size)
-        gq_put32(p + 28, <uint32_t>value_size)
-        gq_put16(p + 32, <uint16_t>block_size)
-        if key_size:
-            memcpy(p + HEADER, PyBytes_AS_STRING(key), key_size)
-        if value_size:
-            memcpy(p + HEADER + key_size, PyBytes_AS_STRING(value), value_size)
-        if block_size:
-            write_headers(p + HEADER + key_size + value_size, headers)
-        gq_put32(p + 4, gq_crc32c(0, p + 8, HEADER - 8 + key_size + value_size + block_size))
+        put_record(
+            out, number, key, key_size, value, value_size, headers, block_size, priority, given, timestamp, offset
+        )
         number += 1
+    return out.finish()
+
+
+def encode_values(values, keys, headers, priority):
+    """As `encode` does with records of these values and keys (None: without), all with these headers and priority."""
+    cdef _Output out = _Output()
+    cdef Py_ssize_t number
+    cdef int64_t key_size, value_size, block_size = 0, lane = 0
+    cdef list all_values = list(values)
+    cdef list all_keys = None if keys is None else list(keys)
+    cdef object key = None, value
+    if all_keys is not None and len(all_keys) != len(all_values):
+        raise ValueError(f"{len(all_keys)} keys for {len(all_values)} values")
+    for number in range(len(all_values)):
+        if all_keys is not None:
+            key = all_keys[number]
+        value = all_values[number]
+        key_size = checked_bytes(number, "key", key, KEY_LIMIT)
+        value_size = checked_bytes(number, "value", value, VALUE_LIMIT)
+        if number == 0:
+            # Here and not before: of several faults of a record, the same one is told as by `encode`.
+            block_size = headers_size(number, headers)
+            lane = checked_int(number, "priority", priority, PRIORITY_LIMIT)
+        put_record(out, number, key, key_size, value, value_size, headers, block_size, lane, 0, 0, 0)
     return out.finish()
 
 
@@ -757,15 +805,37 @@ cdef object read_headers(const uint8_t *p, int64_t size):
     return tuple(headers)
 
 
-def decode(buf):
-    """The stored records in `buf`, which must hold nothing else; raises CorruptBatch if it does."""
+cdef inline void put_item(object row, Py_ssize_t at, object item):
+    """Into a tuple that nobody has seen yet."""
+    Py_INCREF(item)
+    PyTuple_SET_ITEM(row, at, item)
+
+
+cdef object row_of(object kind, tuple before, const Header *h, object key, object value, object headers):
+    cdef Py_ssize_t at, known = len(before)
+    cdef object row = gq_new_row(kind, known + 6)
+    for at in range(known):
+        put_item(row, at, before[at])
+    put_item(row, known, h.offset)
+    put_item(row, known + 1, h.timestamp)
+    put_item(row, known + 2, key)
+    put_item(row, known + 3, value)
+    put_item(row, known + 4, headers)
+    put_item(row, known + 5, h.priority)
+    # Nothing in it can lead back to it, so the garbage collector need not look at each of them, again and again.
+    PyObject_GC_UnTrack(<void *>row)
+    return row
+
+
+cdef list decode_all(object buf, object kind, tuple before):
+    """Records, or rows of a kind; no rows but None when a record is not plain."""
     cdef Py_buffer view
     cdef Header h
     cdef const uint8_t *data
     cdef const uint8_t *p
     cdef int64_t position = 0
-    cdef int fault
-    cdef list records = []
+    cdef int fault, flags = 0
+    cdef list found = []
     cdef object key, value, headers
     PyObject_GetBuffer(buf, &view, PyBUF_SIMPLE)
     try:
@@ -779,16 +849,35 @@ def decode(buf):
                 if type(headers) is int:
                     fault = headers
             if fault:
-                raise _faults.corrupt(fault, buf, len(records), position)
+                raise _faults.corrupt(fault, buf, len(found), position)
             key = PyBytes_FromStringAndSize(<const char *>p + HEADER, h.key) if has_key(&h) else None
             value = None
             if not h.flags & TOMBSTONE:
                 value = PyBytes_FromStringAndSize(<const char *>p + HEADER + h.key, h.value)
-            records.append(Record(value, key, headers, h.priority, h.timestamp, h.offset, h.flags & GIVEN))
+            if kind is None:
+                found.append(Record(value, key, headers, h.priority, h.timestamp, h.offset, h.flags & GIVEN))
+            else:
+                found.append(row_of(kind, before, &h, key, value, headers))
+            flags |= h.flags & GIVEN
             position += h.size
-        return records
+        return found if kind is None or not flags else None
     finally:
         PyBuffer_Release(&view)
+
+
+def decode(buf):
+    """The stored records in `buf`, which must hold nothing else; raises CorruptBatch if it does."""
+    return decode_all(buf, None, ())
+
+
+def decode_plain(buf, kind, tuple before not None):
+    """As `decode`, but each record as a `kind` of tuple: `before`, offset, timestamp, key, value, headers, priority.
+
+    None when there is a record that is not to be taken as it is: one that is compressed, or of the broker's own.
+    """
+    if not issubclass(kind, tuple):
+        raise TypeError(f"{kind!r} is no kind of tuple")
+    return decode_all(buf, kind, before)
 
 
 # --- columns ---------------------------------------------------------------------------------------------------------
@@ -1127,6 +1216,61 @@ def pick(buf, wanted):
             PyBuffer_Release(&list_view)
     finally:
         PyBuffer_Release(&view)
+
+
+cdef int64_t LAST_OFFSET = 0x7FFFFFFFFFFFFFFF
+
+
+def starts(buf):
+    """Where each record begins, and where the last one ends, as packed native 64-bit integers.
+
+    Only frames are looked at, as with what `pick` passes over; raises CorruptBatch at one that makes no sense.
+    """
+    cdef Py_buffer view
+    cdef Header h
+    cdef const uint8_t *data
+    cdef _Output found = _Output()
+    cdef int64_t position = 0
+    cdef Py_ssize_t number = 0
+    cdef int fault
+    PyObject_GetBuffer(buf, &view, PyBUF_SIMPLE)
+    try:
+        data = <const uint8_t *>view.buf
+        while position < view.len:
+            fault = walk_fault(data + position, view.len - position, &h)
+            if fault:
+                raise _faults.corrupt(fault, buf, number, position)
+            memcpy(found.reserve(8), &position, 8)
+            position += h.size
+            number += 1
+        memcpy(found.reserve(8), &position, 8)
+        return found.finish()
+    finally:
+        PyBuffer_Release(&view)
+
+
+def unfold(runs, most):
+    """The offsets of runs, tuples of the first one of each and how many, as packed native 64-bit integers.
+
+    None if they are more than `most`, or a run has none, or one of them is no offset.
+    """
+    cdef _Output found = _Output()
+    cdef int64_t first, count, step, left = most
+    cdef int overflow = 0
+    cdef uint8_t *p
+    for run in runs:
+        first = PyLong_AsLongLongAndOverflow(run[0], &overflow)
+        if overflow or first < 0:
+            return None
+        count = PyLong_AsLongLongAndOverflow(run[1], &overflow)
+        if overflow or count < 1 or count > left or first > LAST_OFFSET - count:
+            return None
+        left -= count
+        p = found.reserve(8 * count)
+        for step in range(count):
+            memcpy(p + 8 * step, &first, 8)
+            first += 1
+    return found.finish()
 
 
 # --- trace contexts --------------------------------------------------------------------------------------------------

@@ -1,12 +1,12 @@
 """The record codec in plain Python: the same functions, results and errors as the compiled `goqueue.codec.record`."""
 
 from goqueue.codec.faults import HEADER_SIZE, MAX_HEADERS, MAX_KEY, MAX_VALUE
-from goqueue.codec.twin.batch import decode, encode, stamp
+from goqueue.codec.twin.batch import decode, decode_plain, encode, encode_values, stamp
 from goqueue.codec.twin.columns import columns
 from goqueue.codec.twin.compact import latest_by_key, retain_latest
 from goqueue.codec.twin.contexts import contexts
 from goqueue.codec.twin.header import crc32c
-from goqueue.codec.twin.walk import FIND_BUDGET, find_next, index_entries, pick, scan, seek, seek_time
+from goqueue.codec.twin.walk import FIND_BUDGET, find_next, index_entries, pick, scan, seek, seek_time, starts, unfold
 
 __all__ = [
     "FIND_BUDGET",
@@ -18,7 +18,9 @@ __all__ = [
     "contexts",
     "crc32c",
     "decode",
+    "decode_plain",
     "encode",
+    "encode_values",
     "find_next",
     "index_entries",
     "latest_by_key",
@@ -28,4 +30,6 @@ __all__ = [
     "seek",
     "seek_time",
     "stamp",
+    "starts",
+    "unfold",
 ]

@@ -45,7 +45,9 @@ from goqueue.engine.partition import (
 from goqueue.engine.ports import Clock, CompileProto, Entropy, IdIndex, Storage
 from goqueue.engine.queue.blocks import Blocks
 from goqueue.engine.queue.breakers import Breakers
+from goqueue.engine.queue.lane_runs import LaneRuns
 from goqueue.engine.queue.receipts import KEY_BYTES, ReceiptKey, ReceiptKeyGiven
+from goqueue.engine.queue.ring import Rings
 from goqueue.engine.queue.states import DELIVERIES, QueueStates
 from goqueue.engine.remembered_ids import IDS, RememberedIds
 from goqueue.engine.schemas.formats import no_protoc, schema_formats
@@ -106,6 +108,7 @@ class Broker:
         self.alarm = DelayAlarm()
         self.breakers = Breakers()
         self.blocks = Blocks()
+        self.lane_runs = LaneRuns()
         self.policies = GroupPolicies()
         self.schedules = Schedules()
         self.schedules_turn = asyncio.Lock()
@@ -143,6 +146,7 @@ class Broker:
         )
         self.ids = RememberedIds(id_index, self.streams)
         self.queues = QueueStates(self.streams, self.tally)
+        self.rings = Rings(self.queues)
         self.commit: GroupCommit
         self.readers: ThreadPoolExecutor
         self.background: ThreadPoolExecutor

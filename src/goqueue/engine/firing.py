@@ -100,4 +100,5 @@ def wake_queues(broker: Broker, partition: Partition, offsets: Sequence[int]) ->
     """Groups that have passed these records look at them again: to deliver them, or to be done with them."""
     for state in broker.queues.of_log(partition.id):
         if state.delivery.wake_these(offsets):
+            broker.rings.look_again(state)
             broker.queues.changed(state.group)

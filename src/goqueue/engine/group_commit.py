@@ -20,7 +20,7 @@ from goqueue.model.ids import Lsn
 
 __all__ = ["Done", "GroupCommit", "resolve"]
 
-INLINE_BYTES = 128 * 1024
+INLINE_BYTES = 512 * 1024
 SYNC_HERE_BYTES = 8 * 1024
 """With more to sync than that there is more to do meanwhile than waiting."""
 GATHER_PASSES = 4

@@ -41,7 +41,13 @@ async def poll(broker: Broker, request: Poll) -> list[Taken]:
         raise InvalidRequest(
             f"a consumer id of {len(request.consumer)} characters", hint=f"use 1 to {LONGEST_CONSUMER}"
         )
-    logs = await _logs(broker, request)
+    topics: Sequence[str] = ()
+    logs: Sequence[LogId] = ()
+    if request.generation is None:
+        topics = await _topics(broker, request)
+    else:
+        group = broker.groups.group(request.group)
+        logs = group.check_poll(request.consumer, request.generation, now=broker.clock.now_ns())
     wanted = TakeRequest(
         request.group,
         request.consumer,
@@ -52,6 +58,7 @@ async def poll(broker: Broker, request: Poll) -> list[Taken]:
         request.visibility_ms,
         request.in_key_order,
         request.start == "latest",
+        topics,
     )
     return await take(
         broker, wanted, lambda log: _may_have(broker, request, log), lambda: _has_others(broker, request, logs)
@@ -74,10 +81,8 @@ def _has_others(broker: Broker, request: Poll, logs: Sequence[LogId]) -> bool:
     return not group.is_paused and set(group.readable(request.consumer)) != set(logs)
 
 
-async def _logs(broker: Broker, request: Poll) -> Sequence[LogId]:
-    if request.generation is not None:
-        group = broker.groups.group(request.group)
-        return group.check_poll(request.consumer, request.generation, now=broker.clock.now_ns())
+async def _topics(broker: Broker, request: Poll) -> Sequence[str]:
+    """Those a worker takes from."""
     name = group_name(request.group)
     for topic in request.topics:
         broker.catalog.topic(topic_name(topic))
@@ -90,7 +95,7 @@ async def _logs(broker: Broker, request: Poll) -> Sequence[LogId]:
             f"the group {name} has members, to whom its partitions belong",
             hint="join the group, or use one without members",
         )
-    return [partition.id for topic in topics for partition in broker.partitions(TopicName(topic))]
+    return topics
 
 
 def reach(broker: Broker, group: str, consumer: str, logs: Sequence[LogId]) -> dict[LogId, int]:

@@ -13,7 +13,7 @@ from goqueue.model.isolation import Isolation
 from goqueue.model.record import Flag, Record
 from goqueue.model.runs import Runs, runs_of
 
-__all__ = ["certain_before", "end_of", "hidden", "is_marker", "is_never", "is_waiting", "skipped_runs"]
+__all__ = ["certain_before", "end_of", "hidden", "hides_nothing", "is_marker", "is_never", "is_waiting", "skipped_runs"]
 
 
 def end_of(partition: Partition, isolation: Isolation = Isolation.COMMITTED) -> int:
@@ -32,6 +32,11 @@ def hidden(partition: Partition, first: int, end: int, isolation: Isolation = Is
         # Retention has taken these while somebody read them, and what was known of them too.
         found.add_range(first, min(start, end))
     return found
+
+
+def hides_nothing(partition: Partition, first: int) -> bool:
+    """Whether `hidden` is empty for all from `first` on, as mostly."""
+    return not partition.delays.hides_any and not partition.outcomes and partition.log.start_offset <= first
 
 
 def skipped_runs(partition: Partition, first: int, end: int, isolation: Isolation = Isolation.COMMITTED) -> Runs:

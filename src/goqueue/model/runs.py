@@ -1,6 +1,8 @@
 """Offsets as runs, the first of each and how many: what is named together mostly lies side by side."""
 
 from collections.abc import Iterable, Iterator
+from itertools import repeat
+from operator import sub
 
 __all__ = ["Runs", "offsets_of", "runs_of"]
 
@@ -12,6 +14,9 @@ def runs_of(offsets: Iterable[int]) -> Runs:
     offsets = offsets if isinstance(offsets, list) else list(offsets)
     if offsets and offsets[-1] - offsets[0] + 1 == len(offsets):
         return ((offsets[0], len(offsets)),)
+    if 1 not in map(sub, offsets[1:], offsets):
+        # No two of them are neighbours, as what is taken of a rare priority.
+        return tuple(zip(offsets, repeat(1)))
     runs: list[tuple[int, int]] = []
     first, count = 0, 0
     for offset in offsets:

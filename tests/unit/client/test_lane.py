@@ -1,19 +1,16 @@
 """A lane to one partition: order and numbers through every kind of failure."""
 
 import asyncio
-import contextlib
 
 import msgspec
 import pytest
 
 from goqueue.client.batch import Batch
-from goqueue.client.connection import RawReply
 from goqueue.client.lane import UNDER_WAY, Lane, LaneSettings
 from goqueue.errors import (
     BrokerUnreachable,
     ClientClosed,
     DiskFull,
-    GoQueueError,
     InvalidRequest,
     OutOfOrderSequence,
     RecordTooLarge,
@@ -22,6 +19,7 @@ from goqueue.errors import (
     UnknownProducer,
 )
 from goqueue.model.record import Record
+from goqueue.wire.native.frames import Frame, Opcode
 from goqueue.wire.native.messages import ProducerIdentity, Publish, Published
 
 LOST = BrokerUnreachable("lost")
@@ -43,10 +41,15 @@ class FakeConnection:
         self.writable = asyncio.Event()
         self.writable.set()
 
-    def send(self, _, head, tail):
+    def send(self, _, head, tail, answered):
         self.sent.append((msgspec.msgpack.decode(head, type=Publish), tail))
-        self.answers.append(asyncio.get_running_loop().create_future())
-        return self.answers[-1]
+        self.answers.append(answered)
+
+    def answer(self, number, outcome):
+        """Once, as a connection does."""
+        answered, self.answers[number] = self.answers[number], None
+        if answered is not None:
+            answered(outcome)
 
     def tell(self, _, head, tail):
         self.told.append((msgspec.msgpack.decode(head, type=Publish), tail))
@@ -56,9 +59,8 @@ class FakeConnection:
 
     def hang_up(self, _):
         self.is_lost = True
-        for answer in self.answers:
-            if not answer.done():
-                answer.set_exception(LOST)
+        for number in range(len(self.answers)):
+            self.answer(number, LOST)
 
 
 class FakeLink:
@@ -100,7 +102,7 @@ class Scene:
 
     def add(self, count=1, *, size=10, within_s=60.0):
         batch = Batch("orders", 0, asyncio.get_running_loop().time() + within_s)
-        batch.records = [Record(b"x" * size)] * count
+        batch.fill([Record(b"x" * size)] * count)
         batch.seal()
         self.batches.append(batch)
         self.lane.add(batch)
@@ -120,11 +122,8 @@ class Scene:
         return [head.sequence for head, _ in self.connection.sent]
 
     def answer(self, number, outcome=None):
-        reply = self.connection.answers[number]
-        if isinstance(outcome, GoQueueError):
-            reply.set_exception(outcome)
-        else:
-            reply.set_result(RawReply(msgspec.msgpack.encode(Published(100 + number, 1, 7)), b""))
+        head = memoryview(msgspec.msgpack.encode(Published(100 + number, 1, 7)))
+        self.connection.answer(number, outcome or Frame(Opcode.PUBLISH, 0, 1, head, memoryview(b"")))
 
     async def known(self, *, within_s=60.0):
         """The broker has written a first batch."""
@@ -137,7 +136,7 @@ class Scene:
 
     async def done(self, *numbers):
         async with asyncio.timeout(5):
-            await asyncio.wait([self.batches[number].done for number in numbers])
+            await asyncio.wait([self.batches[number].wait() for number in numbers])
 
 
 @pytest.fixture
@@ -250,9 +249,9 @@ async def test_a_batch_without_an_answer_fails_in_time_and_says_that_it_may_be_w
     await scene.sent(2)
     await scene.done(1)
     with pytest.raises(RequestTimeout, match="may have been written"):
-        late.done.result()
+        late.outcome()
     with pytest.raises(RequestTimeout, match="may have been written"):
-        later.done.result()
+        later.outcome()
 
 
 async def test_a_batch_that_was_never_sent_says_so_and_those_with_time_left_go_on(scene):
@@ -261,7 +260,7 @@ async def test_a_batch_that_was_never_sent_says_so_and_those_with_time_left_go_o
     scene.add()
     await scene.done(0)
     with pytest.raises(RequestTimeout, match="was never sent"):
-        late.done.result()
+        late.outcome()
     scene.link.is_down = False
     await asyncio.sleep(0.2)
     assert await scene.sent(1) == [0]
@@ -276,7 +275,7 @@ async def test_the_deadline_holds_also_while_connecting_takes_for_ever(scene):
     late = scene.add(within_s=0.05)
     await scene.done(0)
     with pytest.raises(RequestTimeout, match="does not answer"):
-        late.done.result()
+        late.outcome()
 
 
 async def test_a_batch_over_the_frame_limit_fails_alone(scene):
@@ -339,9 +338,6 @@ async def test_without_idempotence_five_are_under_way_at_once_and_there_is_no_id
     assert scene.link.identities == 0
     assert {head.producer_id for head, _ in scene.connection.sent} == {None}
     await scene.lane.close()
-    for answer in scene.connection.answers:
-        with contextlib.suppress(asyncio.InvalidStateError):
-            answer.cancel()
 
 
 async def test_a_lane_that_has_given_up_rests_until_there_is_something_to_send(scene):

@@ -25,3 +25,7 @@ def test_scattered_offsets_take_two_bytes_each_and_a_little():
 @given(st.lists(st.integers(0, 300) | st.integers(2**40, 2**40 + 50)))
 def test_what_is_packed_comes_out_again_in_whatever_order_it_was_given(offsets):
     assert unpack(pack(offsets)) == unpack(pack(BitMap64(offsets))) == BitMap64(offsets)
+
+
+def test_what_is_named_twice_stands_for_no_other():
+    assert unpack(pack([7, 7, 9])) == BitMap64([7, 9])

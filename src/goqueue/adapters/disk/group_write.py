@@ -13,7 +13,7 @@ from goqueue.adapters.disk.journal import Journal
 from goqueue.adapters.disk.journal_format import FRAME_HEAD, MAX_FRAME, encode_operation, encode_records
 from goqueue.adapters.disk.log import DiskLog
 from goqueue.engine.ports import AppendRecords, CreateLog, DeleteLog, DropSegments, Entry, StateEvent
-from goqueue.errors import DiskFull, GoQueueError, LogExists, LogReadOnly, RecordTooLarge, UnknownLog
+from goqueue.errors import DiskFull, GoQueueError, LogExists, LogReadOnly, RecordTooLarge, StorageBusy, UnknownLog
 from goqueue.model.log import LogId
 
 __all__ = ["OPERATION_OVERHEAD", "GroupWrite", "journal_size", "refusal_of"]
@@ -102,12 +102,16 @@ class GroupWrite:
         ends: dict[LogId, int] = {}
         deleted: set[LogId] = set()
         for operation in entry:
+            if isinstance(operation, StateEvent):
+                continue
+            if isinstance(operation, AppendRecords):
+                log, records, next_offset = operation
+                refusal = self._refuse_append(log, records, ends)
+                if log in deleted or refusal is not None:
+                    return refusal or UnknownLog(f"there is no log {log}")
+                ends[log] = next_offset
+                continue
             match operation:
-                case AppendRecords(log, records, next_offset):
-                    refusal = self._refuse_append(log, records, ends)
-                    if log in deleted or refusal is not None:
-                        return refusal or UnknownLog(f"there is no log {log}")
-                    ends[log] = next_offset
                 case CreateLog(log):
                     if log in self._logs or log in ends:
                         return LogExists(f"the log {log} exists")
@@ -130,7 +134,7 @@ class GroupWrite:
             return self._failures[log]
         end = ends.get(log, found.next_offset if found is not None else 0)
         if int.from_bytes(records[8:16], "big") != end:
-            return LogReadOnly(f"{log} refuses the write: one before it failed", hint="retry")
+            return StorageBusy(f"{log} refuses the write: one before it was refused", hint="retry")
         return None
 
     def _stage(self, entry: Entry) -> _Staged:

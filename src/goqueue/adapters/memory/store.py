@@ -17,7 +17,7 @@ from goqueue.engine.ports import (
     SlowWork,
     StateEvent,
 )
-from goqueue.errors import DataFolderInUse, GoQueueError, LogExists, LogReadOnly, RecordTooLarge, UnknownLog
+from goqueue.errors import DataFolderInUse, GoQueueError, LogExists, RecordTooLarge, StorageBusy, UnknownLog
 from goqueue.model.ids import Lsn
 from goqueue.model.log import LogId
 
@@ -168,7 +168,7 @@ class MemoryStore:
                         return UnknownLog(f"there is no log {log}")
                     end = ends[log] if log in ends else self._logs[log].next_offset
                     if int.from_bytes(records[8:16], "big") != end:
-                        return LogReadOnly(f"{log} refuses the write: one before it failed", hint="retry")
+                        return StorageBusy(f"{log} refuses the write: one before it was refused", hint="retry")
                     ends[log] = next_offset
                 case CreateLog(log):
                     if log in self._logs or log in ends:

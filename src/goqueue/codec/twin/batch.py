@@ -1,8 +1,8 @@
 """Whole batches: records to bytes, bytes to records, and the broker's stamp on a client's batch."""
 
 import struct
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, TypeVar
 
 from goqueue.codec.faults import (
     HEADER_SIZE,
@@ -39,7 +39,9 @@ from goqueue.codec.twin.header import (
 )
 from goqueue.model.record import Record
 
-__all__ = ["decode", "encode", "stamp"]
+__all__ = ["decode", "decode_plain", "encode", "encode_values", "stamp"]
+
+Row = TypeVar("Row", bound=tuple[Any, ...])
 
 _AFTER_CRC: Final = struct.Struct(">qqBBHIH")
 _STAMP: Final = struct.Struct(">IqqBB")
@@ -75,6 +77,19 @@ def encode(records: Iterable[Record]) -> bytes:
         parts.append(b"GQ\x01" + struct.pack(">BI", flags, value(rest)))
         parts.append(rest)
     return b"".join(parts)
+
+
+def encode_values(
+    values: Sequence[bytes | None],
+    keys: Sequence[bytes | None] | None,
+    headers: tuple[tuple[str, bytes], ...],
+    priority: int,
+) -> bytes:
+    """As `encode` does with records of these values and keys (None: without), all with these headers and priority."""
+    if keys is not None and len(keys) != len(values):
+        raise ValueError(f"{len(keys)} keys for {len(values)} values")
+    given = zip(values, keys or [None] * len(values), strict=True)
+    return encode(Record(value, key, headers, priority) for value, key in given)
 
 
 def _checked_bytes(number: int, what: str, data: object, limit: int) -> bytes | None:
@@ -203,3 +218,19 @@ def decode(buf: Buffer) -> list[Record]:
         )
         position = end
     return records
+
+
+def decode_plain(buf: Buffer, kind: type[Row], before: tuple[object, ...]) -> list[Row] | None:
+    """As `decode`, but each record as a `kind` of tuple: `before`, offset, timestamp, key, value, headers, priority.
+
+    None when there is a record that is not to be taken as it is: one that is compressed, or of the broker's own.
+    """
+    if not issubclass(kind, tuple):
+        raise TypeError(f"{kind!r} is no kind of tuple")
+    records = decode(buf)
+    if any(one.flags for one in records):
+        return None
+    return [
+        tuple.__new__(kind, (*before, one.offset, one.timestamp_ns, one.key, one.value, one.headers, one.priority))
+        for one in records
+    ]

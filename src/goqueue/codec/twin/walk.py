@@ -2,7 +2,7 @@
 
 import struct
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from goqueue.codec.faults import HEADER_SIZE, Fault, check_index_arguments, check_start
@@ -20,9 +20,10 @@ from goqueue.codec.twin.header import (
     value,
 )
 
-__all__ = ["FIND_BUDGET", "find_next", "index_entries", "pick", "scan", "seek", "seek_time"]
+__all__ = ["FIND_BUDGET", "find_next", "index_entries", "pick", "scan", "seek", "seek_time", "starts", "unfold"]
 
 FIND_BUDGET: Final = 1 << 30
+LAST_OFFSET: Final = (1 << 63) - 1
 _ENTRY: Final = struct.Struct(">qI")
 _ENTRY_CRC: Final = struct.Struct(">I")
 
@@ -164,3 +165,32 @@ def pick(buf: Buffer, wanted: Buffer) -> tuple[bytes, bytes]:
         position = end
         number += 1
     return b"".join(kept), found.tobytes()
+
+
+def starts(buf: Buffer) -> bytes:
+    """Where each record begins, and where the last one ends, as packed native 64-bit integers.
+
+    Only frames are looked at, as with what `pick` passes over; raises CorruptBatch at one that makes no sense.
+    """
+    data = readable(buf)
+    found = array("q")
+    position = 0
+    while position < len(data):
+        end = framed_record(data, len(found), position)[1]
+        found.append(position)
+        position = end
+    found.append(position)
+    return found.tobytes()
+
+
+def unfold(runs: Iterable[tuple[int, int]], most: int) -> bytes | None:
+    """The offsets of runs, tuples of the first one of each and how many, as packed native 64-bit integers.
+
+    None if they are more than `most`, or a run has none, or one of them is no offset.
+    """
+    found = array("q")
+    for first, count in runs:
+        if first < 0 or count < 1 or count > most - len(found) or first > LAST_OFFSET - count:
+            return None
+        found.extend(range(first, first + count))
+    return found.tobytes()

@@ -133,6 +133,10 @@ class Delays:
         """Whether readers must skip this record now."""
         return offset in self._hidden
 
+    @property
+    def hides_any(self) -> bool:
+        return bool(self._hidden)
+
     def hidden(self, first: int, end: int) -> BitMap64:
         """The records from `first` up to and without `end` that readers must skip now. 2 µs for a few hundred."""
         if not self._hidden or first >= end:

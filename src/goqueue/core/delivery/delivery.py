@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 
 from pyroaring import BitMap64
 
+from goqueue.core.delivery.ahead import Ahead
 from goqueue.core.delivery.events import (
     DeliveryEvent,
     Extended,
@@ -29,7 +30,7 @@ from goqueue.core.delivery.events import (
     Returned,
     Settled,
 )
-from goqueue.core.delivery.grants import Grant, Grants
+from goqueue.core.delivery.grants import Grant, Grants, InFlight
 from goqueue.core.delivery.key_order import KeyOrder
 from goqueue.core.delivery.life_cycle import State
 from goqueue.core.delivery.packed import Offsets, pack, unpack
@@ -43,8 +44,6 @@ __all__ = ["Attempts", "Delivery", "Lanes", "Looked", "Retries", "Returns", "Sta
 KEPT_FAILURES = 10
 KEPT_ENDS = 5000
 LONGEST_REASON = 300
-NEAR = 16
-"""Where a lane that is not rare has enough: within so many times as many records."""
 
 
 class Lanes(Protocol):
@@ -52,6 +51,7 @@ class Lanes(Protocol):
 
     def __bool__(self) -> bool: ...
     def take(self, priority: int, first: int, end: int, limit: int) -> list[int]: ...
+    def within(self, priority: int, first: int, end: int) -> BitMap64: ...
     def count(self, priority: int, first: int, end: int) -> int: ...
     def priority_of(self, offset: int) -> int: ...
     def counts_of(self, offsets: BitMap64) -> dict[int, int]: ...
@@ -65,6 +65,9 @@ class _OneLane:
 
     def take(self, priority: int, first: int, end: int, limit: int) -> list[int]:
         return list(range(first, min(end, first + limit))) if priority == NORMAL else []
+
+    def within(self, priority: int, first: int, end: int) -> BitMap64:
+        return BitMap64(range(first, end)) if priority == NORMAL else BitMap64()
 
     def count(self, priority: int, first: int, end: int) -> int:
         return max(0, end - first) if priority == NORMAL else 0
@@ -132,6 +135,8 @@ class Delivery:
 
     def __init__(self, lanes: Lanes) -> None:
         self._lanes = self._all_lanes = lanes
+        self._in_flight = InFlight()
+        self._grants = Grants(self._in_flight)
         self.is_open = False
         self.in_key_order = False
         """Then there is one lane only: a key has one order, whatever the priorities of its records."""
@@ -142,11 +147,14 @@ class Delivery:
         self._frontiers = [floor] * LANES
         self._settled = BitMap64()
         self._asleep = BitMap64()
-        self._grants = Grants()
+        # The leases before count no more.
+        self._grants.count_in(InFlight())
+        self._grants = Grants(self._in_flight)
         self._attempts: dict[int, Attempts] = {}
         self._resting: dict[int, InstantNs] = {}
         self._rest_heap: list[tuple[InstantNs, int]] = []
         self._again = [BitMap64() for _ in range(LANES)]
+        self._ahead = [Ahead(self._lanes, lane) for lane in range(LANES)]
         self._key_order = KeyOrder()
         self._ends: dict[int, int] = {}
         """The grants under which records ended, where that is not plain; of dead letters they are negative."""
@@ -164,7 +172,7 @@ class Delivery:
             return True
         if not self._lanes:
             return max(self._frontiers[NORMAL], self._floor) < end
-        return any(self._lanes.count(lane, max(self._frontiers[lane], self._floor), end) for lane in range(LANES))
+        return any(self._count_new(lane, end, 1) for lane in range(LANES))
 
     def ready(self, end: int, *, now: InstantNs, enough: int | None = None) -> list[int]:
         """How many records of each lane may be delivered, at most: among the new ones may be some that are hidden.
@@ -180,11 +188,9 @@ class Delivery:
 
     def _count_new(self, lane: int, end: int, enough: int | None) -> int:
         first = max(self._frontiers[lane], self._floor)
-        if enough is not None and (near := first + NEAR * enough) < end:
-            found = self._lanes.count(lane, first, near)
-            if found >= enough:
-                return found
-        return self._lanes.count(lane, first, end)
+        if enough is None:
+            return self._lanes.count(lane, first, end)
+        return self._ahead[lane].count(first, end, enough)
 
     def again(self, lane: int, limit: int) -> list[int]:
         """Records behind the frontier whose turn it is, the oldest first."""
@@ -197,7 +203,7 @@ class Delivery:
         if lane == NORMAL and not self._lanes:
             # They lie side by side, so there is no need to write them out.
             return range(first, max(first, min(end, first + limit)))
-        return self._lanes.take(lane, first, end, limit)
+        return self._ahead[lane].find(first, end, limit)
 
     def is_key_free(self, key: int) -> bool:
         return self._key_order.is_free(key)
@@ -388,6 +394,11 @@ class Delivery:
 
     def in_flight(self, consumer: str) -> int:
         return self._grants.in_flight(consumer)
+
+    def count_in_flight(self, total: InFlight) -> None:
+        """What each consumer has counts in this total from now on, with what it has in other partitions."""
+        self._in_flight = total
+        self._grants.count_in(total)
 
     def grants_of(self, consumer: str) -> list[Grant]:
         return self._grants.of_consumer(consumer)

@@ -9,7 +9,7 @@ from goqueue.core.delivery.events import KeptGrant
 from goqueue.core.delivery.packed import pack, unpack
 from goqueue.model.ids import InstantNs
 
-__all__ = ["Grant", "Grants"]
+__all__ = ["Grant", "Grants", "InFlight"]
 
 ALL = -1
 """In the heap, instead of an offset: the deadline of all that have none of their own."""
@@ -34,13 +34,28 @@ class Grant:
         return self.later.get(offset, self.deadline)
 
 
-class Grants:
-    """All leases of a partition in a group, and which deadline comes next."""
+class InFlight(dict[str, int]):
+    """How many records each consumer has; those that have none are not in here."""
 
-    def __init__(self) -> None:
+    def add(self, consumer: str, change: int) -> None:
+        count = self.get(consumer, 0) + change
+        if count:
+            self[consumer] = count
+        else:
+            self.pop(consumer, None)
+
+
+class Grants:
+    """All leases of a partition in a group, and which deadline comes next.
+
+    What it counts of each consumer, `total` counts as well, together with that of other partitions.
+    """
+
+    def __init__(self, total: InFlight | None = None) -> None:
         self._by_number: dict[int, Grant] = {}
         self._heap: list[tuple[InstantNs, int, int]] = []
-        self._in_flight: dict[str, int] = {}
+        self._in_flight = InFlight()
+        self._total = InFlight() if total is None else total
         self.last_number = 0
         self.leased = BitMap64()
 
@@ -110,6 +125,13 @@ class Grants:
             heapq.heappush(self._heap, (deadline, number, offset))
         self._shed()
 
+    def count_in(self, total: InFlight) -> None:
+        """From now on in this one."""
+        for consumer, count in self._in_flight.items():
+            self._total.add(consumer, -count)
+            total.add(consumer, count)
+        self._total = total
+
     # Surviving a restart.
 
     def snapshot(self) -> tuple[KeptGrant, ...]:
@@ -141,8 +163,5 @@ class Grants:
             heapq.heapify(self._heap)
 
     def _count(self, consumer: str, change: int) -> None:
-        count = self._in_flight.get(consumer, 0) + change
-        if count:
-            self._in_flight[consumer] = count
-        else:
-            self._in_flight.pop(consumer, None)
+        self._in_flight.add(consumer, change)
+        self._total.add(consumer, change)

@@ -1,6 +1,6 @@
 """Sets of offsets as they are kept: 64-bit Roaring bitmaps, small whether the offsets lie side by side or far apart."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from pyroaring import BitMap64
 
@@ -22,8 +22,11 @@ def pack(offsets: Offsets) -> Packed:
 
 
 def _bitmap(offsets: Collection[int]) -> BitMap64:
-    ascending = offsets if isinstance(offsets, range) and offsets.step == 1 else sorted(offsets)
-    if ascending[-1] - ascending[0] + 1 != len(ascending):
+    is_range = isinstance(offsets, range) and offsets.step == 1
+    ascending: Sequence[int] = offsets if isinstance(offsets, range) and is_range else sorted(offsets)
+    count = ascending[-1] - ascending[0] + 1
+    # Some may be there twice.
+    if count != len(ascending) or not (is_range or len(set(ascending)) == count):
         return BitMap64(ascending)
     # Most often they lie side by side, and then a range is much quicker.
     bitmap = BitMap64()

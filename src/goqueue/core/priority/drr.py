@@ -12,18 +12,19 @@ lane begins at zero. Under a backlog one poll is like the other, so what rounds 
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from math import ceil
 from typing import NamedTuple
 
 from goqueue.core.priority.policy import LanePolicy
 from goqueue.model.ids import InstantNs
 from goqueue.model.priority import LANES
 
-__all__ = ["MOST_OWED", "LaneScheduler", "Take"]
+__all__ = ["LaneScheduler", "Take"]
 
 ROUND_RECORDS = 100
 """A larger poll is several rounds, so that one cut short, by its bytes perhaps, has served all lanes by then."""
 MOST_OWED = 6 * ROUND_RECORDS
-"""More than a lane can be owed in a round, whatever all of them carry over: a longer backlog changes nothing."""
+"""More than a lane can be owed in a round, whatever all of them carry over."""
 
 _NS_PER_MS = 1_000_000
 _REMEMBERED = 1024
@@ -51,6 +52,13 @@ class LaneScheduler:
         """From now on; what lanes are owed stays."""
         self._policy = policy
 
+    def enough(self, limit: int) -> int:
+        """A lane in which so many wait is planned for as if more did, in a poll of this size."""
+        if limit > ROUND_RECORDS:
+            return limit + MOST_OWED
+        # Lanes that are starved come before the round, and owe for it.
+        return _most_owed(self._deficits, limit) + 2 * LANES
+
     def plan(self, waiting: Sequence[int], limit: int, *, now: InstantNs) -> list[Take]:
         """What to take, in this order; a lane may come more than once.
 
@@ -71,8 +79,10 @@ class LaneScheduler:
                 lane = next(lane for lane in range(LANES) if left[lane])
                 round_takes: tuple[Take, ...] = (Take(lane, min(left[lane], limit)),)
             else:
-                enough = tuple(min(count, MOST_OWED) for count in left)
-                round_takes, deficits = _round(self._policy.weights, deficits, enough, min(limit, ROUND_RECORDS))
+                size = min(limit, ROUND_RECORDS)
+                enough = _most_owed(deficits, size)
+                counted = tuple([min(count, enough) for count in left])
+                round_takes, deficits = _round(self._policy.weights, deficits, counted, size)
             for lane, count in round_takes:
                 left[lane] -= count
                 limit -= count
@@ -101,6 +111,11 @@ class LaneScheduler:
             if since is not None and since <= latest and waiting[lane] > 0
         ]
         return [lane for _, lane in sorted(late)]
+
+
+def _most_owed(deficits: Sequence[float], records: int) -> int:
+    """More than any lane can be owed of so many records, whichever take part: a longer backlog changes nothing."""
+    return records + ceil(sum(map(abs, deficits))) + 1
 
 
 def _owed(weights: Sequence[int], deficits: Sequence[float], lanes: Sequence[int], records: int) -> dict[int, float]:

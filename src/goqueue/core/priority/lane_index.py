@@ -96,6 +96,20 @@ class LaneIndex:
             del found[bisect_left(found, end) :]
         return found
 
+    def within(self, priority: int, first: int, end: int) -> BitMap64:
+        """All offsets of a lane in a range."""
+        found = BitMap64()
+        lane = self._marked.get(priority)
+        if first >= end or (lane is None and priority != NORMAL):
+            return found
+        found.add_range(first, end)
+        if lane is not None:
+            found &= lane
+        else:
+            for other in self._marked.values():
+                found -= other
+        return found
+
     def count(self, priority: int, first: int, end: int) -> int:
         """How many records of a lane are in a range."""
         if priority == NORMAL:
@@ -143,11 +157,7 @@ class LaneIndex:
         width = max(2 * limit, _NARROWEST_WINDOW)
         while first < end and len(found) < limit:
             stop = min(first + width, end)
-            window = BitMap64()
-            window.add_range(first, stop)
-            for lane in self._marked.values():
-                window -= lane
-            found.extend(islice(window, limit - len(found)))
+            found.extend(islice(self.within(NORMAL, first, stop), limit - len(found)))
             first, width = stop, 2 * width
         return found
 

@@ -7,44 +7,53 @@ knows which of them are still to be delivered.
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from goqueue.engine.partition import Partition
 from goqueue.engine.ports import Buffer
 
-__all__ = ["Block", "Blocks"]
+__all__ = ["Block", "Blocks", "widths_of"]
 
-BLOCK_RECORDS = 512
-BLOCK_BYTES = 256 * 1024
-MOST_BLOCKS = 64
+WIDTHS = (2048, 512, 128)
+"""How many offsets a block may have, as many as fit: to begin a read is what makes small ones dear."""
+BLOCK_BYTES = 512 * 1024
+MOST_BLOCKS = 32
 
 
 class Block(NamedTuple):
     """All records there are of its offsets; those of the next one begin at `end`."""
 
     records: Buffer
+    first: int
     end: int
+
+
+def widths_of(typical_bytes: int) -> Sequence[int]:
+    """How many records of that size may be a block, the most first: near the end of the log there is none so wide."""
+    return [width for width in WIDTHS if width * typical_bytes <= BLOCK_BYTES]
 
 
 class Blocks:
     """The last ones read, at most 16 MiB. May be used from any thread."""
 
     def __init__(self) -> None:
-        self._blocks: OrderedDict[tuple[Partition, int], Block] = OrderedDict()
+        self._blocks: OrderedDict[tuple[Partition, int, int], Block] = OrderedDict()
         self._lock = threading.Lock()
 
-    def block(self, partition: Partition, offset: int, typical_bytes: int) -> Block | None:
-        """The block with this offset; None when it is not complete yet, or too large to be kept."""
-        number = offset // BLOCK_RECORDS
+    def block(self, partition: Partition, offset: int, width: int, typical_bytes: int) -> Block | None:
+        """The block of that width with this offset; None when it is not complete yet, or too large to be kept."""
+        key = (partition, width, offset // width)
         with self._lock:
-            found = self._blocks.get((partition, number))
+            found = self._blocks.get(key)
             if found is not None:
-                self._blocks.move_to_end((partition, number))
+                self._blocks.move_to_end(key)
                 return found
-        read = self._read(partition, number * BLOCK_RECORDS, (number + 1) * BLOCK_RECORDS, typical_bytes)
+        first = offset - offset % width
+        read = self._read(partition, first, first + width, typical_bytes)
         if read is not None:
             with self._lock:
-                self._blocks[partition, number] = read
+                self._blocks[key] = read
                 if len(self._blocks) > MOST_BLOCKS:
                     self._blocks.popitem(last=False)
         return read
@@ -53,11 +62,12 @@ class Blocks:
     def _read(partition: Partition, first: int, end: int, typical_bytes: int) -> Block | None:
         if first < partition.log.start_offset or end > partition.high_watermark:
             return None
-        for size in (min(typical_bytes * BLOCK_RECORDS, BLOCK_BYTES), BLOCK_BYTES):
+        # What is typical is more than the average; most often less than that will do.
+        for size in (min(7 * typical_bytes * (end - first) // 8, BLOCK_BYTES), BLOCK_BYTES):
             chunk = partition.log.read(first, size, end)
             if chunk.damage:
                 # Only a plain read can say what that means.
                 return None
             if chunk.next_offset >= end:
-                return Block(chunk.records, end)
+                return Block(chunk.records, first, end)
         return None

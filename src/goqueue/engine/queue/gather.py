@@ -4,6 +4,7 @@ import asyncio
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from operator import sub
 from typing import NamedTuple
 
@@ -11,9 +12,11 @@ from goqueue import codec
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
 from goqueue.engine.ports import Buffer
+from goqueue.engine.queue.blocks import Block, widths_of
+from goqueue.engine.queue.lane_runs import LaneRun
 from goqueue.errors import OffsetOutOfRange, StorageBusy
 
-__all__ = ["Gathered", "gather"]
+__all__ = ["Gathered", "gather", "gather_lanes"]
 
 READ_BYTES = 256 * 1024
 LEAST_READ_BYTES = 1024
@@ -44,6 +47,61 @@ async def gather(broker: Broker, partition: Partition, offsets: Sequence[int], m
     return await loop.run_in_executor(broker.readers, _gather, broker, partition, offsets, max_bytes, typical)
 
 
+async def gather_lanes(
+    broker: Broker, partition: Partition, lanes: Sequence[tuple[int, Sequence[int]]], max_bytes: int
+) -> Gathered | None:
+    """As `gather`, for lanes that are far apart: each with the offsets of its own that are wanted, at least one.
+
+    None where there is no short way: the lanes overlap, they lie too near to the end, or not all of it is there.
+    """
+    lanes = sorted(lanes, key=_first_wanted)
+    if any(before[-1] >= behind[0] for (_, before), (_, behind) in pairwise(lanes)):
+        return None
+    typical = _typical_bytes(partition)
+    widths = broker.lane_runs.widths(typical)
+    if not widths:
+        return None
+    parts: list[Buffer] = []
+    for lane, offsets in lanes:
+        start = 0
+        while start < len(offsets):
+            run = broker.lane_runs.get(partition, lane, widths[0], offsets[start])
+            if run is None:
+                run = await _lane_run(broker, partition, lane, offsets[start], widths, typical)
+            if run is None:
+                return None
+            stop = len(offsets) if offsets[-1] < run.end else bisect_left(offsets, run.end, start)
+            found = run.slice(offsets[start:stop] if start or stop < len(offsets) else offsets)
+            if found is None:
+                return None
+            parts.append(found)
+            start = stop
+    records = b"".join(parts)
+    wanted = [offset for _, offsets in lanes for offset in offsets]
+    return Gathered(records, wanted, wanted[-1] + 1) if len(records) <= max_bytes else None
+
+
+def _first_wanted(of_lane: tuple[int, Sequence[int]]) -> int:
+    return of_lane[1][0]
+
+
+async def _lane_run(
+    broker: Broker, partition: Partition, lane: int, offset: int, widths: Sequence[int], typical: int
+) -> LaneRun | None:
+    for width in widths:
+        run = broker.lane_runs.get(partition, lane, width, offset)
+        if run is not None:
+            return run
+        wanted = (partition, offset, width, typical)
+        if offset >= partition.log.tail_offset:
+            block = broker.blocks.block(*wanted)
+        else:
+            block = await asyncio.get_running_loop().run_in_executor(broker.readers, broker.blocks.block, *wanted)
+        if block is not None:
+            return broker.lane_runs.add(partition, lane, block)
+    return None
+
+
 def _typical_bytes(partition: Partition) -> int:
     """What a record takes, on average and a little more."""
     log = partition.log
@@ -70,13 +128,18 @@ def _pick_from_blocks(
     """Out of blocks that others come for as well; how many were looked for while there were blocks, and room."""
     start = 0
     while start < len(offsets) and picked.room > 0:
-        block = broker.blocks.block(partition, offsets[start], typical)
+        block = _block(broker, partition, offsets[start], typical)
         if block is None:
             break
         stop = bisect_left(offsets, block.end, start)
         picked.add(block.records, array("q", offsets[start:stop]).tobytes())
         start = stop
     return start
+
+
+def _block(broker: Broker, partition: Partition, offset: int, typical: int) -> Block | None:
+    blocks = (broker.blocks.block(partition, offset, width, typical) for width in widths_of(typical))
+    return next((block for block in blocks if block is not None), None)
 
 
 def _gather_cluster(partition: Partition, cluster: Sequence[int], picked: "_Picked", typical: int) -> int | None:

@@ -16,7 +16,7 @@ async def wait_for_room(broker: Broker, group: str, consumer: str, most: int, wa
     settled = asyncio.Event()
     broker.queues.watch(group, settled.set)
     try:
-        with broker.queues.waiting_for_room(group), contextlib.suppress(TimeoutError):
+        with broker.queues.waiting_for_room(group, consumer), contextlib.suppress(TimeoutError):
             async with asyncio.timeout(wait_ms / 1000):
                 while (room := most - broker.queues.in_flight(group, consumer)) <= 0:
                     settled.clear()

@@ -1,6 +1,7 @@
 """Look for records that a poll may have in one partition: of the lanes whose turn it is, visible, in time, in order."""
 
 import hashlib
+import re
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,16 +10,15 @@ from typing import NamedTuple
 
 from goqueue import codec
 from goqueue.core.delivery.delivery import Looked
-from goqueue.core.priority.drr import MOST_OWED
 from goqueue.core.priority.drr import Take as TakeOfLane
 from goqueue.core.tracing.places import Place
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
-from goqueue.engine.queue.gather import Gathered, gather
+from goqueue.engine.queue.gather import Gathered, gather, gather_lanes
 from goqueue.engine.queue.states import QueueState
 from goqueue.engine.tracing.choosing import place_of
 from goqueue.engine.tracing.dead_letters import note_expired
-from goqueue.engine.visibility import hidden, is_never
+from goqueue.engine.visibility import hidden, hides_nothing, is_never
 from goqueue.model.expiry import EXPIRES_HEADER, expiry_of
 from goqueue.model.ids import InstantNs
 from goqueue.model.topic import Expired, TopicName
@@ -29,7 +29,8 @@ MOST_DEFERRED = 10_000
 """Records that wait for others of their keys: with more, those behind them are not looked at."""
 MOST_PASSED = 10_000
 """Hidden records that one look passes over."""
-EXPIRES_MARK = EXPIRES_HEADER.encode()
+_find_expiry = re.compile(re.escape(EXPIRES_HEADER.encode())).search
+"""A sixth of what `in` takes, which is felt: every record that is delivered is looked through."""
 
 
 class _Part(NamedTuple):
@@ -59,6 +60,7 @@ class Search:
         self._waiting: list[int] = []
         self._passed: list[tuple[int, int]] = []
         """Lane and offset of new records that are hidden."""
+        self._hides_nothing = False
         self._taken_by_lane: Mapping[int, int] = {}
         self._too_old = 0
         self._expired: list[Place] = []
@@ -72,17 +74,21 @@ class Search:
         now = self._broker.clock.now_ns()
         self._state.follow(self._broker.catalog.topic(TopicName(self._state.log.topic)).config)
         width = self._width if delivery.in_key_order else self._limit
-        self._waiting = delivery.ready(end, now=now, enough=width + MOST_OWED)
+        self._waiting = delivery.ready(end, now=now, enough=self._state.lanes.enough(width))
+        self._hides_nothing = hides_nothing(self._partition, delivery.floor)
         over: list[int] = []
         parts = self._wanted(width, end, over, now)
-        wanted = parts[0].offsets if len(parts) == 1 else sorted(chain.from_iterable(part.offsets for part in parts))
-        found = await gather(self._broker, self._partition, wanted, room)
         frontiers = {part.lane: part.frontier for part in parts if part.frontier is not None}
-        if len(found.offsets) < len(wanted):
-            there = set(found.offsets)
-            over += [offset for offset in wanted if offset < found.reached and offset not in there]
-            _hold_back(frontiers, parts, found.reached)
-        if EXPIRES_MARK in found.records:
+        lanes = [(part.lane, part.offsets) for part in parts if part.offsets]
+        found = await gather_lanes(self._broker, self._partition, lanes, room) if len(lanes) > 1 else None
+        if found is None:
+            wanted = lanes[0][1] if len(lanes) == 1 else sorted(chain.from_iterable(offsets for _, offsets in lanes))
+            found = await gather(self._broker, self._partition, wanted, room)
+            if len(found.offsets) < len(wanted):
+                there = set(found.offsets)
+                over += [offset for offset in wanted if offset < found.reached and offset not in there]
+                _hold_back(frontiers, parts, found.reached)
+        if _find_expiry(found.records):
             found = self._without_expired(found, over, now)
         self.looked = Looked(found.offsets, frontiers, (), over)
         if delivery.in_key_order:
@@ -93,7 +99,7 @@ class Search:
             self.looked = self.looked._replace(taken=[*self.looked.taken, *self.expired], keys=keys)
         if self._passed:
             self._note_passed()
-        self._taken_by_lane = _count_by_lane(parts, self.looked.taken, everything=len(wanted))
+        self._taken_by_lane = _count_by_lane(lanes, self.looked.taken)
         return found
 
     def _wanted(self, width: int, end: int, over: list[int], now: InstantNs) -> list["_Part"]:
@@ -124,14 +130,17 @@ class Search:
     def _again(self, lane: int, count: int, over: list[int]) -> list[int]:
         """Records behind the frontier. Those that were cancelled in their sleep go to `over`."""
         again = self._state.delivery.again(lane, count)
-        never = hidden(self._partition, again[0], again[-1] + 1) if again else None
-        if not never:
+        if not again or self._hides_nothing:
             return again
+        never = hidden(self._partition, again[0], again[-1] + 1)
         over += [offset for offset in again if offset in never]
         return [offset for offset in again if offset not in never]
 
     def _new(self, lane: int, count: int, end: int) -> tuple[Sequence[int], int | None]:
         """As many new records that are visible, and how far that has gone: hidden ones are passed over."""
+        if self._hides_nothing:
+            new = self._state.delivery.fresh(lane, count, end)
+            return new, new[-1] + 1 if new else None
         asked = count
         visible: Sequence[int]
         while True:
@@ -206,10 +215,11 @@ def _hold_back(frontiers: dict[int, int], parts: Sequence["_Part"], reached: int
             frontiers[part.lane] = min(frontiers[part.lane], left[0])
 
 
-def _count_by_lane(parts: Sequence["_Part"], taken: Sequence[int], *, everything: int) -> Mapping[int, int]:
-    if len(taken) == everything:
-        return {part.lane: len(part.offsets) for part in parts}
-    lane_of = {offset: part.lane for part in parts for offset in part.offsets}
+def _count_by_lane(lanes: Sequence[tuple[int, Sequence[int]]], taken: Sequence[int]) -> Mapping[int, int]:
+    counts = {lane: len(offsets) for lane, offsets in lanes}
+    if len(taken) == sum(counts.values()):
+        return counts
+    lane_of = {offset: lane for lane, offsets in lanes for offset in offsets}
     return Counter(map(lane_of.__getitem__, taken))
 
 

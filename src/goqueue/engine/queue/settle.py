@@ -1,5 +1,6 @@
 """What consumers say about the records they have: done, not done, never, not yet."""
 
+from array import array
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -7,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 from pyroaring import BitMap64
 
+from goqueue import codec
 from goqueue.core.delivery.delivery import Returns
 from goqueue.core.delivery.events import Returned
 from goqueue.core.delivery.packed import Offsets
@@ -43,6 +45,8 @@ SWEPT_AT_ONCE = 10_000
 TIMEOUT = "timeout"
 """What the span of a record says that was not acknowledged in time."""
 LARGEST_OFFSET = (1 << 63) - 1
+MOST_UNFOLDED = 10_000
+"""Offsets that are written out one by one, which is quicker for those that do not lie side by side."""
 
 
 class Lease(msgspec.Struct, frozen=True):
@@ -120,6 +124,9 @@ async def reject(broker: Broker, lease: Lease, *, reason: str = "") -> str | Non
         rejected = settling(broker, state, lease.grant, left, broker.clock.now_ns())
     letters = DeadLetters(broker, state)
     topic = await letters.move(lease.grant, left, reason or "rejected", REJECTED)
+    if not left:
+        # All of it was said before, which may not be durable yet; what is moved now becomes so after that.
+        await broker.commit.durable()
     _settled(broker, state)
     if rejected is not None:
         await note_settled(broker, state, rejected, Span.REJECT, error=reason or "rejected")
@@ -236,14 +243,12 @@ def offsets_of(runs: Sequence[tuple[int, int]]) -> BitMap64:
         offsets = BitMap64()
         offsets.add_range(first, first + count)
         return offsets
-    if not runs:
-        return BitMap64()
-    firsts, counts = zip(*runs, strict=True)
-    if min(firsts) < 0 or max(firsts) + max(counts) > LARGEST_OFFSET:
-        raise UnknownReceipt(f"there are no records with such offsets, the largest is {LARGEST_OFFSET}")
-    offsets = BitMap64(firsts)
-    if max(counts) > 1:
-        for first, count in runs:
-            if count > 1:
-                offsets.add_range(first, first + count)
+    packed = codec.unfold(runs, MOST_UNFOLDED)
+    if packed is not None:
+        return BitMap64(array("Q", packed))
+    offsets = BitMap64()
+    for first, count in runs:
+        if not 0 <= first <= LARGEST_OFFSET - count:
+            raise UnknownReceipt(f"there are no records with such offsets, the largest is {LARGEST_OFFSET}")
+        offsets.add_range(first, first + count)
     return offsets

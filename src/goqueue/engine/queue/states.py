@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from goqueue.core.delivery.delivery import Delivery
 from goqueue.core.delivery.events import DeliveryEvent, Forgotten, Leased, Opened, Repositioned, Settled
+from goqueue.core.delivery.grants import InFlight
 from goqueue.core.delivery.packed import Offsets
 from goqueue.core.delivery.tally import Tally
 from goqueue.core.priority.drr import LaneScheduler
@@ -63,6 +64,7 @@ class QueueState:
         self.turn = asyncio.Lock()
         self.acks: list[Ack] = []
         """Acknowledgements that wait for their turn."""
+        self._follower: Callable[[DeliveryEvent], None] | None = None
 
     @property
     def is_internal(self) -> bool:
@@ -74,6 +76,12 @@ class QueueState:
         before = self.delivery.leased_count
         self.delivery.apply(event)
         self.tally.note(event, before - self.delivery.leased_count)
+        if self._follower is not None:
+            self._follower(event)
+
+    def follow_events(self, follower: Callable[[DeliveryEvent], None] | None) -> None:
+        """Somebody wants to know what was applied, or no more."""
+        self._follower = follower
 
     def follow(self, config: TopicConfig) -> None:
         """The topic says how lanes share what is delivered."""
@@ -90,10 +98,14 @@ class QueueStates:
         self._streams = streams
         self._tallies = tallies
         self._by_group: dict[str, dict[LogId, QueueState]] = {}
+        self._in_flight: dict[str, InFlight] = {}
         self._watchers: dict[str, set[Callable[[], None]]] = {}
         self._taking: dict[tuple[str, str], int] = {}
-        self._crowded: Counter[str] = Counter()
+        self._crowded: dict[str, Counter[str]] = {}
+        """Consumers of each group that wait for room."""
         self._background: set[asyncio.Task[None]] = set()
+        self.removed: Callable[[QueueState], None] = _whatever
+        """Called with those that are given up."""
         self.commit: GroupCommit
 
     def __iter__(self) -> Iterator[QueueState]:
@@ -109,7 +121,12 @@ class QueueStates:
                 self._streams.remove(stream)
                 continue
             log = LogId.parse(name)
-            self._by_group.setdefault(group, {})[log] = QueueState(group, log, machine, self._tallies)
+            self._add(group, log, machine)
+
+    def _add(self, group: str, log: LogId, delivery: Delivery) -> QueueState:
+        delivery.count_in_flight(self._in_flight.setdefault(group, InFlight()))
+        state = self._by_group.setdefault(group, {})[log] = QueueState(group, log, delivery, self._tallies)
+        return state
 
     def get(self, group: str, log: LogId) -> QueueState | None:
         return self._by_group.get(group, {}).get(log)
@@ -119,7 +136,7 @@ class QueueStates:
         if found is None:
             machine = self._streams.machine(delivery_stream(group, log))
             assert isinstance(machine, Delivery)
-            found = self._by_group.setdefault(group, {})[log] = QueueState(group, log, machine, self._tallies)
+            found = self._add(group, log, machine)
         return found
 
     def of_group(self, group: str) -> list[QueueState]:
@@ -137,8 +154,11 @@ class QueueStates:
             if self.get(state.group, state.log) is not state:
                 continue
             del self._by_group[state.group][state.log]
+            state.delivery.count_in_flight(InFlight())
             if not self._by_group[state.group]:
                 del self._by_group[state.group]
+                del self._in_flight[state.group]
+            self.removed(state)
             self._streams.remove(delivery_stream(state.group, state.log))
             self.changed(state.group)
 
@@ -225,9 +245,8 @@ class QueueStates:
     def in_flight(self, group: str, consumer: str) -> int:
         """Together with what polls under way may take."""
         count = self._taking.get((group, consumer), 0)
-        for state in self._by_group.get(group, {}).values():
-            count += state.delivery.in_flight(consumer)
-        return count
+        known = self._in_flight.get(group)
+        return count if known is None else count + known.get(consumer, 0)
 
     def begin_take(self, group: str, consumer: str, most: int) -> None:
         """A poll of the consumer is under way, until `end_take`."""
@@ -239,7 +258,9 @@ class QueueStates:
             self._taking[group, consumer] = left
         else:
             del self._taking[group, consumer]
-        self.has_room(group)
+        if consumer in self._crowded.get(group, ()):
+            # Only then: others who wait would end their look like this, too, and call each other for ever.
+            self.changed(group)
 
     # Waiting.
 
@@ -258,20 +279,27 @@ class QueueStates:
             watcher()
 
     @contextmanager
-    def waiting_for_room(self, group: str) -> Iterator[None]:
-        """A consumer of the group has as much as it may have, and waits until some of it is settled."""
-        self._crowded[group] += 1
+    def waiting_for_room(self, group: str, consumer: str) -> Iterator[None]:
+        """The consumer has as much as it may have, and waits until some of it is settled."""
+        crowded = self._crowded.setdefault(group, Counter())
+        crowded[consumer] += 1
         try:
             yield
         finally:
-            self._crowded[group] -= 1
-            if not self._crowded[group]:
-                del self._crowded[group]
+            crowded[consumer] -= 1
+            if not crowded[consumer]:
+                del crowded[consumer]
+            if not crowded:
+                self._crowded.pop(group, None)
 
     def has_room(self, group: str) -> None:
         """A consumer has less than before. Most acknowledgements concern nobody who waits."""
         if group in self._crowded:
             self.changed(group)
+
+
+def _whatever(_: QueueState) -> None:
+    """Nobody keeps anything of them."""
 
 
 def _is_certain(event: DeliveryEvent) -> bool:

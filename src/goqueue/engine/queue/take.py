@@ -19,13 +19,14 @@ from goqueue.engine.queue.gather import Gathered
 from goqueue.engine.queue.policies import settings_of
 from goqueue.engine.queue.positions import give_back_grant
 from goqueue.engine.queue.search import Search
+from goqueue.engine.queue.sources import SomePartitions, Source, WholeTopics, is_there
 from goqueue.engine.queue.states import EVENT_BYTES, QueueState
 from goqueue.engine.tracing.delivering import note_delivered
 from goqueue.engine.visibility import is_waiting
 from goqueue.errors import GoQueueError, InvalidRequest, UnknownReceipt, UnknownTopic
 from goqueue.model.ids import InstantNs
 from goqueue.model.log import LogId
-from goqueue.model.topic import LONGEST_VISIBILITY_MS, TopicName
+from goqueue.model.topic import LONGEST_VISIBILITY_MS
 
 __all__ = ["MOST_IN_FLIGHT", "MOST_RECORDS", "TakeRequest", "Taken", "take"]
 
@@ -41,13 +42,15 @@ class TakeRequest(msgspec.Struct, frozen=True):
 
     group: str
     consumer: str
-    logs: Sequence[LogId]
+    logs: Sequence[LogId] = ()
     limit: int = 100
     max_bytes: int = 4 * 1024 * 1024
     wait_ms: int = 0
     visibility_ms: int | None = None
     in_key_order: bool = False
     from_latest: bool = False
+    topics: Sequence[str] = ()
+    """All of their partitions, instead of `logs`; then the consumer may have all of them or none."""
 
 
 class Taken(NamedTuple):
@@ -79,27 +82,33 @@ async def take(
     _check(request)
     loop = asyncio.get_running_loop()
     until = loop.time() + request.wait_ms / 1000
-    partitions = [broker.partition(TopicName(log.topic), log.partition) for log in request.logs]
-    taken = await _Taking(broker, request, may_have).run([one for one in partitions if may_have(one.id)])
+    source = _source(broker, request, may_have)
+    taken = await _Taking(broker, request, may_have).run(source)
     if taken or not request.wait_ms:
         return taken
     ready = asyncio.Event()
-    for partition in partitions:
-        partition.watch(ready.set)
+    source.watch(ready.set)
     broker.queues.watch(request.group, ready.set)
     try:
         while True:
             ready.clear()
-            mine = [one for one in _still_there(broker, partitions) if may_have(one.id)]
-            taken = await _Taking(broker, request, may_have).run(mine)
+            source.renew()
+            taken = await _Taking(broker, request, may_have).run(source)
             left_s = until - loop.time()
             if taken or left_s <= 0 or is_over():
                 return taken
-            await _wait(broker, request, mine, ready, left_s)
+            await _wait(broker, request, source, ready, left_s)
     finally:
-        for partition in partitions:
-            partition.unwatch(ready.set)
+        source.unwatch(ready.set)
         broker.queues.unwatch(request.group, ready.set)
+        # Nobody else was called for what it was called for, whatever became of that.
+        source.hand_on()
+
+
+def _source(broker: Broker, request: TakeRequest, may_have: Callable[[LogId], bool]) -> Source:
+    if request.topics:
+        return WholeTopics(broker, request.group, request.topics, may_have)
+    return SomePartitions(broker, request.group, request.logs, may_have)
 
 
 def _check(request: TakeRequest) -> None:
@@ -113,36 +122,24 @@ def _check(request: TakeRequest) -> None:
         )
 
 
-def _still_there(broker: Broker, partitions: Sequence[Partition]) -> list[Partition]:
-    """Topics may be deleted while a poll waits, and made anew under the same name."""
-    there = [one for one in partitions if _is_there(broker, one)]
-    if partitions and not there:
-        raise UnknownTopic(f"{partitions[0].id.topic} was deleted")
-    return there
-
-
-def _is_there(broker: Broker, partition: Partition) -> bool:
-    try:
-        return broker.partition(TopicName(partition.id.topic), partition.id.partition) is partition
-    except GoQueueError:
-        return False
-
-
 def _room(broker: Broker, request: TakeRequest) -> int:
     """How many more the consumer may have."""
     return MOST_IN_FLIGHT - broker.queues.in_flight(request.group, request.consumer)
 
 
-async def _wait(
-    broker: Broker, request: TakeRequest, partitions: Sequence[Partition], ready: asyncio.Event, left_s: float
-) -> None:
+async def _wait(broker: Broker, request: TakeRequest, source: Source, ready: asyncio.Event, left_s: float) -> None:
     """Until somebody says that there is something, or a record that failed may be tried again, or time is up."""
     time_is_up = asyncio.get_running_loop().call_later(left_s, ready.set)
     try:
         if _room(broker, request) <= 0:
-            with broker.queues.waiting_for_room(request.group):
+            # What comes meanwhile is for others.
+            source.unwatch(ready.set)
+            source.hand_on()
+            with broker.queues.waiting_for_room(request.group, request.consumer):
                 await ready.wait()
-        elif (rested_in_ms := _until_rested_ms(broker, request, partitions)) is not None:
+            source.watch(ready.set)
+        elif (rested := source.next_rested()) is not None:
+            rested_in_ms = max(0, -((broker.clock.now_ns() - rested) // NS_PER_MS))
             alarm = asyncio.ensure_future(_set_later(broker, ready, rested_in_ms))
             try:
                 await ready.wait()
@@ -159,13 +156,6 @@ async def _set_later(broker: Broker, event: asyncio.Event, after_ms: int) -> Non
     event.set()
 
 
-def _until_rested_ms(broker: Broker, request: TakeRequest, partitions: Sequence[Partition]) -> int | None:
-    """How long until a record that failed may be tried again."""
-    states = (broker.queues.get(request.group, partition.id) for partition in partitions)
-    instants = [at for state in states if state is not None and (at := state.delivery.next_rested()) is not None]
-    return max(0, -((broker.clock.now_ns() - min(instants)) // NS_PER_MS)) if instants else None
-
-
 class _Taking:
     """One look at all partitions of a poll. What it has leased is given back if the caller does not get it."""
 
@@ -175,10 +165,10 @@ class _Taking:
         self._may_have = may_have
         self._leased: list[tuple[QueueState, int]] = []
 
-    async def run(self, partitions: Sequence[Partition]) -> list[Taken]:
+    async def run(self, source: Source) -> list[Taken]:
         taken: list[Taken] = []
         try:
-            await self._take(partitions, taken)
+            await self._take(source, taken)
         except GoQueueError:
             self._give_back_all_but(taken)
             if not taken:
@@ -195,51 +185,49 @@ class _Taking:
                 give_back = give_back_grant(self._broker, state, grant, "its consumer went away")
                 self._broker.queues.in_background(give_back)
 
-    async def _take(self, partitions: Sequence[Partition], taken: list[Taken]) -> None:
+    async def _take(self, source: Source, taken: list[Taken]) -> None:
         broker, request = self._broker, self._request
-        states = [broker.queues.of(request.group, partition.id) for partition in partitions]
-        for state in states:
+        for state in source.opened():
             _check_order(request, state)
         limit = min(request.limit, _room(broker, request))
         if limit > 0:
             broker.queues.begin_take(request.group, request.consumer, limit)
             try:
-                await self._take_from_all(states, partitions, limit, taken)
+                await self._take_from_all(source, limit, taken)
             finally:
                 broker.queues.end_take(request.group, request.consumer, limit)
 
-    async def _take_from_all(
-        self, states: Sequence[QueueState], partitions: Sequence[Partition], limit: int, taken: list[Taken]
-    ) -> None:
-        broker = self._broker
+    async def _take_from_all(self, source: Source, limit: int, taken: list[Taken]) -> None:
         room = min(max(self._request.max_bytes, 1), MOST_BYTES)
-        # Each time another partition comes first, so that a full one does not take the whole limit for ever.
-        first = next(broker.fetch_turns) % max(1, len(states))
-        for number in (*range(first, len(states)), *range(first)):
-            state, partition = states[number], partitions[number]
-            if limit <= 0 or room <= 0:
-                break
-            if state.delivery.is_open and not _may_be_ready(broker, state, partition):
-                continue
-            one = await self._take_from(state, partition, limit, room)
+        for state, partition in source.may_be_ready():
+            one = await self._take_from(state, partition, limit, room, is_sure=state.delivery.is_open)
             if one is not None:
                 taken.append(one)
                 limit -= one.number
                 room -= len(one.records)
+                if limit <= 0 or room <= 0:
+                    break
 
-    async def _take_from(self, state: QueueState, partition: Partition, limit: int, room: int) -> Taken | None:
-        """Look, read and lease while nobody else changes this queue; again when all was passed over."""
+    async def _take_from(
+        self, state: QueueState, partition: Partition, limit: int, room: int, *, is_sure: bool
+    ) -> Taken | None:
+        """Look, read and lease while nobody else changes this queue; again when all was passed over.
+
+        `is_sure` says that there is something to look at as long as nobody else has the turn first.
+        """
         if not state.delivery.is_open:
             await _open(self._broker, self._request, state, partition)
         _check_order(self._request, state)
         width = limit
         while True:
             if state.delivery.floor < (start := partition.log.start_offset):
+                is_sure = False
                 await self._broker.queues.change(state, partial(state.delivery.forget_below, start))
+            is_sure = is_sure and not state.turn.locked()
             await state.turn.acquire()
             try:
-                if not _may_be_ready(self._broker, state, partition):
-                    # All who wait wake up for a record; others were quicker.
+                if not is_sure and not _may_be_ready(self._broker, state, partition):
+                    # Others were quicker, or all that was there is passed over.
                     state.turn.release()
                     return None
                 search = Search(self._broker, state, partition, limit, width)
@@ -256,6 +244,7 @@ class _Taking:
             if found.records:
                 return self._taken(state, event, found)
             width = min(2 * width, MOST_RECORDS)
+            is_sure = False
 
     async def _lease(self, state: QueueState, partition: Partition, search: Search) -> Leased | None:
         """For whoever has the turn."""
@@ -280,6 +269,7 @@ class _Taking:
                 # What fell due or was cancelled while this was under way was not asleep yet, so nobody has woken it.
                 over = [offset for offset in search.looked.asleep if not is_waiting(partition, offset)]
                 if over and state.delivery.wake_these(over):
+                    broker.rings.look_again(state)
                     broker.queues.changed(request.group)
 
             broker.commit.submit((operation,), EVENT_BYTES, done, durable=False, written=applied)
@@ -323,7 +313,7 @@ def _check_order(request: TakeRequest, state: QueueState) -> None:
 async def _open(broker: Broker, request: TakeRequest, state: QueueState, partition: Partition) -> None:
     # While topics do not change: what is opened behind the end of a topic would belong to the next one of its name.
     async with broker.catalog_turn:
-        if not _is_there(broker, partition):
+        if not is_there(broker, partition):
             broker.queues.remove([state])
             raise UnknownTopic(f"{partition.id.topic} was deleted")
         await broker.queues.change(state, lambda: _opened(broker, request, state, partition))

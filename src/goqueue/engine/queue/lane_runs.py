@@ -1,0 +1,92 @@
+"""Records of one lane side by side, as they are taken: under a backlog a poll gets a slice of them.
+
+The records of a lane lie scattered over the log, and each lane is somewhere else in it. What a lane has in a block of
+the log is picked out once for all the polls that come for it; these need no look at a single record.
+"""
+
+from array import array
+from bisect import bisect_left
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from goqueue import codec
+from goqueue.engine.partition import Partition
+from goqueue.engine.ports import Buffer
+from goqueue.engine.queue.blocks import Block, widths_of
+
+__all__ = ["LaneRuns"]
+
+MOST_BYTES = 16 * 1024 * 1024
+OFFSET_BYTES = 8
+
+
+class LaneRun(NamedTuple):
+    """What a lane has in a block: offsets, where in `records` each begins and the last one ends."""
+
+    offsets: "array[int]"
+    starts: "array[int]"
+    records: bytes
+    end: int
+
+    @property
+    def size(self) -> int:
+        return len(self.records) + 2 * OFFSET_BYTES * len(self.starts)
+
+    def slice(self, wanted: Sequence[int]) -> Buffer | None:
+        """The records with these offsets; None if one of them is not there."""
+        at = bisect_left(self.offsets, wanted[0])
+        upto = at + len(wanted)
+        if self.offsets[at:upto] == array("q", wanted):
+            return self.records[self.starts[at] : self.starts[upto]]
+        # Some between them are hidden, or done with.
+        packed = array("q", wanted).tobytes()
+        found, there = codec.pick(self.records, packed)
+        return found if there == packed else None
+
+
+class LaneRuns:
+    """Those used last, together at most 16 MiB. For the event loop only, as lanes are."""
+
+    def __init__(self) -> None:
+        self._runs: OrderedDict[tuple[Partition, int, int, int], LaneRun] = OrderedDict()
+        self._bytes = 0
+        self._partitions: Counter[Partition] = Counter()
+
+    def widths(self, typical_bytes: int) -> Sequence[int]:
+        """Of the blocks to take them from, the widest first, for records of that size.
+
+        With a backlog in many partitions they have to be smaller: a run that has to go before it is used up was too
+        long to be worth its making.
+        """
+        room = MOST_BYTES // max(1, len(self._partitions))
+        return [width for width in widths_of(typical_bytes) if width * typical_bytes <= room]
+
+    def get(self, partition: Partition, lane: int, width: int, offset: int) -> LaneRun | None:
+        """The run with this offset out of a block of that width, if it is there."""
+        key = (partition, lane, width, offset // width)
+        run = self._runs.get(key)
+        if run is not None:
+            self._runs.move_to_end(key)
+        return run
+
+    def add(self, partition: Partition, lane: int, block: Block) -> LaneRun:
+        wanted = partition.lanes.within(lane, block.first, block.end).to_array().tobytes()
+        records, there = codec.pick(block.records, wanted)
+        run = LaneRun(array("q", there), array("q", codec.starts(records)), records, block.end)
+        width = block.end - block.first
+        key = (partition, lane, width, block.first // width)
+        if key in self._runs:
+            self._drop(key)
+        self._runs[key] = run
+        self._partitions[partition] += 1
+        self._bytes += run.size
+        while self._bytes > MOST_BYTES:
+            self._drop(next(iter(self._runs)))
+        return run
+
+    def _drop(self, key: tuple[Partition, int, int, int]) -> None:
+        self._bytes -= self._runs.pop(key).size
+        self._partitions[key[0]] -= 1
+        if not self._partitions[key[0]]:
+            del self._partitions[key[0]]

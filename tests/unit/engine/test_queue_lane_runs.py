@@ -1,0 +1,169 @@
+"""A backlog of several priorities: what a poll gets is the same whether it is read by lanes or record by record."""
+
+import asyncio
+import random
+
+import pytest
+
+from goqueue import codec
+from goqueue.engine.queue import blocks, lane_runs, search, settle
+from goqueue.engine.queue.gather import gather_lanes
+from goqueue.model.priority import LANES
+from goqueue.model.record import Record
+from tests.unit.engine.queue_scene import LOG, TOPIC, lease, made_topic, published, take
+
+COUNT = 4000
+
+
+def mixed(count, seed=1, weights=(1, 1, 1, 1, 1)):
+    choose = random.Random(seed)
+    lanes = choose.choices(range(LANES), weights, k=count)
+    return [Record(value=b"%d" % number * choose.randrange(1, 9), priority=lane) for number, lane in enumerate(lanes)]
+
+
+@pytest.fixture
+def short_ways(monkeypatch):
+    """How often records were found lane by lane, and how often in another way."""
+    seen = {True: 0, False: 0}
+
+    async def noted(*arguments):
+        found = await gather_lanes(*arguments)
+        seen[found is not None] += 1
+        return found
+
+    monkeypatch.setattr(search, "gather_lanes", noted)
+    return seen
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(blocks, "WIDTHS", (64, 16))
+
+
+async def drained(broker, limit=100, spoil=None, **options):
+    """All records, poll by poll, each of which is done with; `spoil` does something in between."""
+    polls = []
+    while parts := await take(broker, limit, **options):
+        (part,) = parts
+        polls.append(codec.decode(part.records))
+        if spoil is None or not await spoil(part, len(polls)):
+            await settle.acknowledge(broker, lease(part))
+    return polls
+
+
+def lanes_of(poll):
+    return [sum(record.priority == lane for record in poll) for lane in range(LANES)]
+
+
+async def test_each_poll_of_a_backlog_has_its_share_of_each_lane_and_nothing_is_left_out(
+    open_broker, short_ways, small_blocks
+):
+    records = mixed(COUNT)
+    async with open_broker() as broker:
+        await made_topic(broker)
+        for first in range(0, COUNT, 500):
+            await published(broker, *records[first : first + 500])
+        polls = await drained(broker)
+        assert [lanes_of(poll) for poll in polls[:14]] == [[50, 25, 15, 7, 3]] * 14
+        assert all([one.offset for one in poll] == sorted(one.offset for one in poll) for poll in polls)
+        for lane in range(LANES):
+            wanted = [record.value for record in records if record.priority == lane]
+            assert [one.value for poll in polls for one in poll if one.priority == lane] == wanted
+        assert broker.queues.get("billing", LOG).delivery.floor == COUNT
+    assert short_ways[True] >= 5
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_with_returns_and_small_answers_every_record_is_done_exactly_once(
+    open_broker, clock, short_ways, small_blocks, monkeypatch, seed
+):
+    monkeypatch.setattr(lane_runs, "MOST_BYTES", 40_000)
+    choose = random.Random(seed)
+    records = mixed(2000, seed, choose.choice([(1, 1, 1, 1, 1), (1, 2, 90, 4, 3), (60, 1, 1, 20, 18)]))
+    async with open_broker() as broker:
+        await made_topic(broker, max_attempts=1000)
+        await published(broker, *records)
+        done = []
+
+        async def spoil(part, number):
+            offsets = [record.offset for record in codec.decode(part.records)]
+            back = choose.sample(offsets, choose.randrange(len(offsets))) if choose.random() < 0.3 else []
+            if back:
+                await settle.nack(broker, lease(part, *back), pause_ms=0)
+            left = sorted(set(offsets).difference(back))
+            done.extend(left)
+            if left:
+                await settle.acknowledge(broker, lease(part, *left))
+            return True
+
+        await drained(broker, 50, spoil, max_bytes=choose.choice([1500, 100_000]))
+        assert sorted(done) == list(range(2000))
+
+
+async def test_a_delayed_record_among_the_others_is_left_out_until_it_is_due(
+    open_broker, clock, short_ways, small_blocks
+):
+    records = mixed(1000)
+    async with open_broker() as broker:
+        await made_topic(broker)
+        reply = asyncio.get_running_loop().create_future()
+        dues = [clock.now_ns() + 10**12 if number % 10 == 3 else 0 for number in range(1000)]
+        batch = bytearray(codec.encode(records))
+        broker.partition(TOPIC, 0).append(batch, reply.set_result, durable=True, dues=dues)
+        assert await reply is None
+        found = [record.offset for poll in await drained(broker) for record in poll]
+        assert sorted(found) == [number for number in range(1000) if number % 10 != 3]
+    assert short_ways[True]
+
+
+async def test_runs_of_lanes_are_kept_within_their_bounds(open_broker, small_blocks, monkeypatch):
+    monkeypatch.setattr(lane_runs, "MOST_BYTES", 5000)
+    async with open_broker() as broker:
+        await made_topic(broker)
+        await published(broker, *mixed(2000))
+        await drained(broker)
+        kept = broker.lane_runs._runs.values()
+        assert sum(run.size for run in kept) == broker.lane_runs._bytes <= 5000
+        assert sum(broker.lane_runs._partitions.values()) == len(kept)
+
+
+async def test_with_a_backlog_in_many_partitions_blocks_are_smaller(open_broker, small_blocks, monkeypatch):
+    monkeypatch.setattr(lane_runs, "MOST_BYTES", 16_000)
+    async with open_broker() as broker:
+        await made_topic(broker, partitions=4)
+        assert broker.lane_runs.widths(100) == [64, 16]
+        for number in range(4):
+            await published(broker, *[Record(value=b"x", priority=lane % 2) for lane in range(64)], partition=number)
+            partition = broker.partition(TOPIC, number)
+            assert await gather_lanes(broker, partition, [(0, [2, 4]), (1, [11, 13])], 10_000) is not None
+        assert broker.lane_runs.widths(100) == [16]
+        assert broker.lane_runs.widths(100_000) == []
+        monkeypatch.setattr(lane_runs, "MOST_BYTES", 4000)
+        await gather_lanes(broker, partition, [(0, [42, 44]), (1, [51, 53])], 10_000)
+        assert len(broker.lane_runs._partitions) < 4
+
+
+async def test_the_end_of_the_log_is_read_in_smaller_blocks_and_what_is_no_block_yet_in_another_way(
+    open_broker, small_blocks
+):
+    async with open_broker() as broker:
+        await made_topic(broker)
+        await published(broker, *[Record(value=b"x", priority=number % 2) for number in range(100)])
+        partition = broker.partition(TOPIC, 0)
+        found = await gather_lanes(broker, partition, [(0, [2, 4]), (1, [67, 69])], 10_000)
+        assert found.offsets == [2, 4, 67, 69]
+        assert {run.end for run in broker.lane_runs._runs.values()} == {64, 80}
+        assert await gather_lanes(broker, partition, [(0, [2, 4]), (1, [97, 99])], 10_000) is None
+        assert await gather_lanes(broker, partition, [(0, [2, 6]), (1, [5, 9])], 10_000) is None
+        assert await gather_lanes(broker, partition, [(0, [2, 4]), (1, [67, 69])], 100) is None
+        assert await gather_lanes(broker, partition, [(0, [2, 3]), (1, [67, 69])], 10_000) is None
+
+
+async def test_large_records_are_not_read_ahead(open_broker, monkeypatch):
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1000)
+    async with open_broker() as broker:
+        await made_topic(broker)
+        await published(broker, *[Record(value=bytes(100), priority=number % 5) for number in range(300)])
+        polls = await drained(broker)
+        assert sum(map(len, polls)) == 300
+        assert not broker.lane_runs._runs
