@@ -12,13 +12,15 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import NamedTuple, TypeVar
 
+import msgspec
+
 from goqueue.engine.histogram import COUNTS, Histogram
 from goqueue.engine.ports import Entry, Storage
 from goqueue.engine.syncer import Syncer
 from goqueue.errors import GoQueueError, StorageBusy
 from goqueue.model.ids import Lsn
 
-__all__ = ["Done", "GroupCommit", "resolve"]
+__all__ = ["Done", "GroupCommit", "Submitted", "resolve"]
 
 INLINE_BYTES = 512 * 1024
 SYNC_HERE_BYTES = 8 * 1024
@@ -50,8 +52,10 @@ def resolve(reply: asyncio.Future[None], refusal: GoQueueError | None) -> None:
         reply.set_exception(refusal)
 
 
-class _Waiting(NamedTuple):
-    entry: Entry
+class Submitted(msgspec.Struct):
+    """An entry that waits to be written; one that may still grow is asked for when it is its turn."""
+
+    entry: Entry | Callable[[], Entry]
     size: int
     durable: bool
     written: Callable[[], None]
@@ -74,7 +78,7 @@ class GroupCommit:
         self._writer = writer
         self._syncer = syncer
         syncer.done = self._synced
-        self._pending: deque[_Waiting] = deque()
+        self._pending: deque[Submitted] = deque()
         self._pending_bytes = 0
         self._between: deque[Callable[[], None]] = deque()
         self._unsynced: deque[_Unsynced] = deque()
@@ -93,18 +97,35 @@ class GroupCommit:
         return self._syncer.seconds
 
     def submit(
-        self, entry: Entry, size: int, done: Done, *, durable: bool, written: Callable[[], None] = _nothing
-    ) -> None:
+        self,
+        entry: Entry | Callable[[], Entry],
+        size: int,
+        done: Done,
+        *,
+        durable: bool,
+        written: Callable[[], None] = _nothing,
+    ) -> Submitted:
         """Write the entry with the next group; `done` is called once it is written, or synced if it is to be durable.
 
         `written` is called as soon as it is in the journal, the moment for its events to be applied: a checkpoint
         between writes then sees exactly the state that the journal up to there describes.
         """
-        if self._pending_bytes + size > PENDING_BYTES and self._pending:
-            raise StorageBusy(f"{self._pending_bytes} bytes are waiting to be written")
-        self._pending.append(_Waiting(entry, size, durable, written, done))
+        self._check_room(size)
+        submitted = Submitted(entry, size, durable, written, done)
+        self._pending.append(submitted)
         self._pending_bytes += size
         self._schedule()
+        return submitted
+
+    def grow(self, submitted: Submitted, size: int) -> None:
+        """An entry that was not asked for yet becomes larger."""
+        self._check_room(size)
+        submitted.size += size
+        self._pending_bytes += size
+
+    def _check_room(self, size: int) -> None:
+        if self._pending_bytes + size > PENDING_BYTES and self._pending:
+            raise StorageBusy(f"{self._pending_bytes} bytes are waiting to be written")
 
     async def write(
         self, entry: Entry, size: int = 0, *, durable: bool = True, written: Callable[[], None] = _nothing
@@ -171,15 +192,17 @@ class GroupCommit:
         group, size = self._take_group()
         if not group:
             self._nothing_pending()
-        elif size <= INLINE_BYTES or self._between:
-            self._written(group, self._storage.write([waiting.entry for waiting in group]), size)
+            return
+        entries = [one.entry() if callable(one.entry) else one.entry for one in group]
+        if size <= INLINE_BYTES or self._between:
+            self._written(group, self._storage.write(entries), size)
         else:
             self._writing = True
-            future = self._loop.run_in_executor(self._writer, self._storage.write, [waiting.entry for waiting in group])
+            future = self._loop.run_in_executor(self._writer, self._storage.write, entries)
             future.add_done_callback(lambda done: self._written_by_thread(group, done, size))
 
-    def _take_group(self) -> tuple[list[_Waiting], int]:
-        group: list[_Waiting] = []
+    def _take_group(self) -> tuple[list[Submitted], int]:
+        group: list[Submitted] = []
         size = 0
         while self._pending and (not group or size + self._pending[0].size <= GROUP_BYTES):
             waiting = self._pending.popleft()
@@ -191,12 +214,12 @@ class GroupCommit:
         return group, size
 
     def _written_by_thread(
-        self, group: list[_Waiting], done: asyncio.Future[list[GoQueueError | None]], size: int
+        self, group: list[Submitted], done: asyncio.Future[list[GoQueueError | None]], size: int
     ) -> None:
         self._writing = False
         self._written(group, done.result(), size)
 
-    def _written(self, group: list[_Waiting], outcomes: list[GoQueueError | None], size: int) -> None:
+    def _written(self, group: list[Submitted], outcomes: list[GoQueueError | None], size: int) -> None:
         self._unsynced_bytes += size
         lsn = self._storage.written_lsn
         for waiting, refusal in zip(group, outcomes, strict=True):

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -19,6 +20,7 @@ from goqueue.core.producers.window import BatchWritten, ProducerWindow
 from goqueue.core.transactions.outcomes import Closed, OutcomeEvent, Outcomes, Wrote
 from goqueue.engine.alarm import DelayAlarm
 from goqueue.engine.group_commit import Done, GroupCommit
+from goqueue.engine.joint_append import JointAppend
 from goqueue.engine.ports import AppendRecords, Clock, Entry, Log
 from goqueue.engine.streams import Streams
 from goqueue.engine.tally import TopicTally
@@ -185,6 +187,8 @@ class Partition:
         """Publishes that are put off."""
         self._held_bytes = 0
         self._refused = 0
+        self._joint: JointAppend | None = None
+        """To which plain batches are added as long as it takes them."""
 
     @property
     def high_watermark(self) -> int:
@@ -231,6 +235,9 @@ class Partition:
             )
         if stamped.flags & Flag.CONTROL:
             raise InvalidRecord("control records are the broker's own", hint="publish records without that flag")
+        is_plain = stamped.priorities is None and ids is NO_IDS and dues is None and transaction is None
+        if is_plain and not also and written is None:
+            return self._append_plain(batch, stamped.count, now, producer, done, durable=durable)
         delayed = None if dues is None else self._decide_delays(base, stamped.count, dues)
         originals, events = ids.join(self.id.partition, base, now)
         count = stamped.count + count_originals(originals) if originals else stamped.count
@@ -260,6 +267,55 @@ class Partition:
         staged = self._stage(entry, _Effects(batch_written, after, ids, delayed, outcomes, size=len(batch)), done)
         self._submit(staged, len(batch), durable=durable, written=written or staged.apply)
         return batch_written
+
+    def _append_plain(
+        self, batch: bytearray, count: int, now: int, producer: ProducerBatch | None, done: Done, *, durable: bool
+    ) -> BatchWritten:
+        """In one entry with others that come before the next write."""
+        base = self.next_offset
+        after = base + count
+        written = BatchWritten(*(producer or (0, 0, 0)), count, base, now)
+        joint = self._joint
+        if joint is not None and joint.takes(len(batch), durable=durable):
+            self._commit.grow(joint.waiting, len(batch))
+            self._watermark.extend(joint.pending, after)
+        else:
+            joint = self._begin_joint(after, len(batch), durable=durable)
+        event = None
+        if producer is not None:
+            event = self._streams.event(self._stream, written)
+            self.producers.apply(written)
+        joint.add(batch, written, event, done)
+        self._next_offset, self._newest_ns = after, now
+        return written
+
+    def _begin_joint(self, after: int, size: int, *, durable: bool) -> JointAppend:
+        joint = JointAppend(self.id, self._watermark.begin(after), durable=durable)
+        try:
+            finish = partial(self._finish_joint, joint)
+            joint.waiting = self._commit.submit(joint.close, size, finish, durable=durable)
+        except GoQueueError:
+            self._watermark.refuse(joint.pending)
+            raise
+        self._joint = joint
+        return joint
+
+    def _finish_joint(self, joint: JointAppend, refusal: GoQueueError | None) -> None:
+        if refusal is None:
+            moved = self._watermark.confirm(joint.pending)
+            count = joint.pending.next_offset - joint.batches[0].base_offset
+            self.tally.published_records += count
+            self.tally.published_bytes += joint.size
+            self.enqueued.note(NORMAL, count, now=InstantNs(joint.batches[-1].timestamp_ns))
+        else:
+            moved = True
+            self._refused += 1
+            self._watermark.refuse(joint.pending)
+            for batch in joint.batches:
+                self.producers.undo(batch)
+        joint.tell(refusal)
+        if moved and self._watchers:
+            self._tell_watchers()
 
     def stage_markers(self, markers: Sequence[Marker]) -> Staged:
         """The records that end transactions in this partition, and what their ends mean for the records before."""
@@ -301,6 +357,8 @@ class Partition:
             self._commit.when_durable(done)
             return written
 
+        # What the producer sends next comes behind this.
+        self._joint = None
         refused_before = self._refused
 
         def finished(refusal: GoQueueError | None) -> None:
@@ -319,6 +377,7 @@ class Partition:
     def _stage(self, entry: Entry, effects: "_Effects", done: Done | None = None) -> Staged:
         batch, after, ids, delayed = effects[:4]
         pending = self._watermark.begin(after)
+        self._joint = None
 
         def finish(refusal: GoQueueError | None) -> None:
             if refusal is None:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import msgspec
 
@@ -13,7 +12,7 @@ from goqueue.engine.broker import Broker
 from goqueue.engine.new_records import Unsettled, choose_new
 from goqueue.engine.partition import Partition, ProducerBatch
 from goqueue.engine.schemas.holding import checked_at_once, hold_until_checked
-from goqueue.engine.tracing.publishing import TracedReply
+from goqueue.engine.tracing.publishing import note_answered
 from goqueue.engine.transactions.beginning import InTransaction, check_publish, join_operations
 from goqueue.errors import (
     DiskFull,
@@ -89,14 +88,34 @@ Reply = Callable[[Published | GoQueueError], None]
 
 def publish(broker: Broker, request: PublishBatch, reply: Reply) -> None:
     """Check, stamp and write; `reply` is called once it is as durable as asked for, or refused."""
-    _publish(broker, request, TracedReply(broker, request, reply) if broker.tracing.is_on else reply)
+    _Publishing(broker, request, reply).go()
 
 
-def _publish(broker: Broker, request: PublishBatch, reply: Reply) -> None:
-    """As `publish`; also for what was put off and is tried again."""
-    try:
-        partition = broker.partition(request.topic, request.partition)
-        topic = broker.catalog.topic(request.topic)
+class _Publishing:
+    """A batch on its way: tried, perhaps put off and tried again, and answered once."""
+
+    __slots__ = ("_broker", "_is_checked", "_partition", "_reply", "_request", "_start_ns", "_topic", "_written")
+
+    def __init__(self, broker: Broker, request: PublishBatch, reply: Reply) -> None:
+        self._broker = broker
+        self._request = request
+        self._reply = reply
+        self._start_ns = broker.clock.now_ns()
+        self._is_checked = request.is_checked
+        self._partition: Partition
+        self._topic: Topic
+        self._written: BatchWritten
+
+    def go(self) -> None:
+        try:
+            self._go()
+        except GoQueueError as refusal:
+            self._refuse(refusal)
+
+    def _go(self) -> None:
+        broker, request = self._broker, self._request
+        partition = self._partition = broker.partition(request.topic, request.partition)
+        topic = self._topic = broker.catalog.topic(request.topic)
         if request.partitions not in (None, topic.partitions):
             raise UnknownPartition(
                 f"{topic.name} has {topic.partitions} partitions, not {request.partitions}: the keys belong elsewhere",
@@ -105,7 +124,7 @@ def _publish(broker: Broker, request: PublishBatch, reply: Reply) -> None:
         if request.dues is not None:
             check_dues(topic, request.dues, since_ns=broker.clock.now_ns())
         if partition.held:
-            partition.hold(partial(_publish, broker, request, reply), len(request.records))
+            partition.hold(self.go, len(request.records))
             return
         if broker.guard.is_full:
             raise DiskFull(f"the disk is {broker.guard.used_share:.0%} full")
@@ -115,38 +134,116 @@ def _publish(broker: Broker, request: PublishBatch, reply: Reply) -> None:
             broker.producer_ids.check(request.producer.producer_id, request.producer.epoch)
             repeated = partition.producers.check(*request.producer)
             if repeated is not None:
-                _reply_when_confirmed(broker, partition, repeated, reply)
+                self._answer_when_confirmed(repeated)
                 return
-        if not request.is_checked and (rules := broker.value_rules.of(topic)) is not None:
+        if not self._is_checked and (rules := broker.value_rules.of(topic)) is not None:
             check = checked_at_once(broker, rules, request.records)
             if check is not None:
-                checked = msgspec.structs.replace(request, is_checked=True)
-                go_on = partial(_publish, broker, checked, reply)
-                refuse = partial(_refuse, broker, request, reply=reply)
-                hold_until_checked(partition, check, len(request.records), go_on, refuse)
+                hold_until_checked(partition, check, len(request.records), self._go_on_checked, self._refuse)
                 return
         if request.ids is not None and topic.config.dedup_window_ms:
-            _publish_new(broker, partition, topic, request, reply)
-            return
-        if request.transaction is not None:
-            _publish_in_transaction(broker, partition, topic, request, reply)
-            return
-        answer = _Answer(partition, reply)
-        answer.written = partition.append(
+            self._write_new(request.ids)
+        elif request.transaction is not None:
+            self._write_in_transaction(request.transaction)
+        else:
+            self._written = partition.append(
+                request.records,
+                self._done,
+                durable=(request.durability or topic.config.durability) is not Durability.MEMORY,
+                max_value_bytes=topic.config.max_value_bytes,
+                producer=request.producer,
+                dues=request.dues,
+            )
+
+    def _go_on_checked(self) -> None:
+        self._is_checked = True
+        self.go()
+
+    def _write_in_transaction(self, ref: InTransaction) -> None:
+        """Hidden until the transaction commits, which makes all of it durable."""
+        broker, request, partition = self._broker, self._request, self._partition
+
+        def done(refusal: GoQueueError | None) -> None:
+            if refusal is None:
+                broker.endings.noted(ref.number)
+            else:
+                broker.endings.break_off(ref.number, refusal.message)
+            self._done(refusal)
+
+        self._written = partition.append(
             request.records,
-            answer.done,
-            durable=(request.durability or topic.config.durability) is not Durability.MEMORY,
-            max_value_bytes=topic.config.max_value_bytes,
+            done,
+            durable=False,
+            max_value_bytes=self._topic.config.max_value_bytes,
             producer=request.producer,
             dues=request.dues,
+            transaction=ref.number,
+            also=join_operations(broker, ref, partition.id),
         )
-    except GoQueueError as refusal:
-        _refuse(broker, request, refusal, reply)
 
+    def _write_new(self, ids: Sequence[str | None]) -> None:
+        """The records whose ids are not known yet; the answer for the others is where their originals are."""
+        broker, request, partition, topic = self._broker, self._request, self._partition, self._topic
+        if request.dues is not None and len(request.dues) != len(ids):
+            raise InvalidRecord(f"{len(request.dues)} instants for {len(ids)} records", hint="give one for each")
+        chosen = choose_new(broker, topic, request.records, ids)
+        if isinstance(chosen, Unsettled):
+            # The original may yet be refused, and then this record has to be written.
+            partition.hold(self.go, len(request.records))
+            broker.ids.when_settled(chosen.number, partition.resume)
+            return
+        if chosen.repeats and not chosen.records:
+            self._written = partition.append_nothing(len(ids), self._done, producer=request.producer, ids=chosen.ids)
+            return
+        durability = request.durability or topic.config.durability
+        self._written = partition.append(
+            chosen.records,
+            self._done,
+            # An original is confirmed again only when it is durable; one sync does that for everything before it.
+            durable=chosen.repeats or durability is not Durability.MEMORY,
+            max_value_bytes=topic.config.max_value_bytes,
+            producer=request.producer,
+            ids=chosen.ids,
+            dues=_dues_of(request.dues, chosen.steps),
+        )
 
-def _refuse(broker: Broker, request: PublishBatch, refusal: GoQueueError, reply: Reply) -> None:
-    broker.tally.of(request.topic).refuse(refusal.code, _count(request.records))
-    reply(refusal)
+    # Answering.
+
+    def _done(self, refusal: GoQueueError | None) -> None:
+        if refusal is None:
+            self._answer(_published(self._partition, self._written))
+        else:
+            self._partition.tally.refuse(refusal.code, self._written.count)
+            self._answer(refusal)
+
+    def _refuse(self, refusal: GoQueueError) -> None:
+        """Before anything was written."""
+        self._broker.tally.of(self._request.topic).refuse(refusal.code, _count(self._request.records))
+        self._answer(refusal)
+
+    def _answer_when_confirmed(self, batch: BatchWritten) -> None:
+        """A repeat must not be confirmed before the original is."""
+        partition = self._partition
+        answer = _published(partition, batch, duplicate=True)
+        if batch.next_offset == batch.base_offset:
+            self._broker.commit.when_durable(lambda refusal: self._answer(refusal or answer))
+            return
+
+        def look() -> None:
+            if partition.high_watermark >= batch.next_offset:
+                partition.unwatch(look)
+                self._answer(answer)
+            elif batch.base_offset >= partition.next_offset:
+                partition.unwatch(look)
+                self._answer(StorageBusy("the batch that this one repeats was refused"))
+
+        partition.watch(look)
+        look()
+
+    def _answer(self, result: Published | GoQueueError) -> None:
+        self._reply(result)
+        if self._broker.tracing.is_on:
+            note_answered(self._broker, self._request, result, self._start_ns)
 
 
 def _count(records: bytearray) -> int:
@@ -157,81 +254,9 @@ def _count(records: bytearray) -> int:
         return 1
 
 
-def _publish_in_transaction(
-    broker: Broker, partition: Partition, topic: Topic, request: PublishBatch, reply: Reply
-) -> None:
-    """Hidden until the transaction commits, which makes all of it durable."""
-    ref = request.transaction
-    assert ref is not None
-
-    def answered(result: Published | GoQueueError) -> None:
-        if isinstance(result, GoQueueError):
-            broker.endings.break_off(ref.number, result.message)
-        else:
-            broker.endings.noted(ref.number)
-        reply(result)
-
-    answer = _Answer(partition, answered)
-    answer.written = partition.append(
-        request.records,
-        answer.done,
-        durable=False,
-        max_value_bytes=topic.config.max_value_bytes,
-        producer=request.producer,
-        dues=request.dues,
-        transaction=ref.number,
-        also=join_operations(broker, ref, partition.id),
-    )
-
-
-def _publish_new(broker: Broker, partition: Partition, topic: Topic, request: PublishBatch, reply: Reply) -> None:
-    """Write the records whose ids are not known yet, and answer for the others with the places of their originals."""
-    assert request.ids is not None
-    if request.dues is not None and len(request.dues) != len(request.ids):
-        raise InvalidRecord(f"{len(request.dues)} instants for {len(request.ids)} records", hint="give one for each")
-    chosen = choose_new(broker, topic, request.records, request.ids)
-    if isinstance(chosen, Unsettled):
-        # The original may yet be refused, and then this record has to be written.
-        partition.hold(partial(_publish, broker, request, reply), len(request.records))
-        broker.ids.when_settled(chosen.number, partition.resume)
-        return
-    answer = _Answer(partition, reply)
-    if chosen.repeats and not chosen.records:
-        count = len(request.ids)
-        answer.written = partition.append_nothing(count, answer.done, producer=request.producer, ids=chosen.ids)
-        return
-    durability = request.durability or topic.config.durability
-    answer.written = partition.append(
-        chosen.records,
-        answer.done,
-        # An original is confirmed again only when it is durable; one sync does that for everything before it.
-        durable=chosen.repeats or durability is not Durability.MEMORY,
-        max_value_bytes=topic.config.max_value_bytes,
-        producer=request.producer,
-        ids=chosen.ids,
-        dues=_dues_of(request.dues, chosen.steps),
-    )
-
-
 def _dues_of(dues: Sequence[int] | None, steps: Sequence[int] | None) -> Sequence[int] | None:
     """The instants of those records that are written."""
     return dues if dues is None or steps is None else [dues[step] for step in steps]
-
-
-class _Answer:
-    """Replies when it is done, with what was written."""
-
-    __slots__ = ("_partition", "_reply", "written")
-
-    def __init__(self, partition: Partition, reply: Reply) -> None:
-        self._partition = partition
-        self._reply = reply
-        self.written: BatchWritten
-
-    def done(self, refusal: GoQueueError | None) -> None:
-        if refusal is not None:
-            self._partition.tally.refuse(refusal.code, self.written.count)
-        self._reply(refusal or _published(self._partition, self.written))
 
 
 def _published(partition: Partition, batch: BatchWritten, *, duplicate: bool = False) -> Published:
@@ -244,25 +269,6 @@ def _published(partition: Partition, batch: BatchWritten, *, duplicate: bool = F
         duplicate or len(originals) == batch.count,
         originals,
     )
-
-
-def _reply_when_confirmed(broker: Broker, partition: Partition, batch: BatchWritten, reply: Reply) -> None:
-    """A repeat must not be confirmed before the original is."""
-    answer = _published(partition, batch, duplicate=True)
-    if batch.next_offset == batch.base_offset:
-        broker.commit.when_durable(lambda refusal: reply(refusal or answer))
-        return
-
-    def look() -> None:
-        if partition.high_watermark >= batch.next_offset:
-            partition.unwatch(look)
-            reply(answer)
-        elif batch.base_offset >= partition.next_offset:
-            partition.unwatch(look)
-            reply(StorageBusy("the batch that this one repeats was refused"))
-
-    partition.watch(look)
-    look()
 
 
 async def publish_and_wait(broker: Broker, request: PublishBatch) -> Published:

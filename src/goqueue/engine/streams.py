@@ -14,6 +14,8 @@ from goqueue.errors import DataFolderDamaged
 
 __all__ = ["Kind", "Machine", "Streams"]
 
+_encode = msgspec.msgpack.Encoder().encode
+
 
 class Machine(Protocol):
     """What a state machine offers here; `apply` is its only writer."""
@@ -54,9 +56,10 @@ class Streams:
 
     def event(self, stream: str, event: Any) -> StateEvent:
         """The event as storage takes it; the stream will be in the next checkpoint."""
-        self.machine(stream)
+        if stream not in self._machines:
+            self.machine(stream)
         self._changed(stream)
-        return StateEvent(stream, msgspec.msgpack.encode(event))
+        return StateEvent(stream, _encode(event))
 
     def end(self, stream: str) -> StateEvent:
         """The event of a stream that ends; what comes under its name later is another one's. Once written, `remove`."""
@@ -94,7 +97,7 @@ class Streams:
     def begin_snapshots(self) -> tuple[dict[str, bytes | None], dict[str, int]]:
         """Snapshots of what changed, None for what is gone; and a note of how far they go."""
         snapshots = {
-            stream: msgspec.msgpack.encode(self._machines[stream].snapshot()) if stream in self._machines else None
+            stream: _encode(self._machines[stream].snapshot()) if stream in self._machines else None
             for stream in self._changes
         }
         return snapshots, dict(self._changes)

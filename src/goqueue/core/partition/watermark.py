@@ -30,6 +30,11 @@ class Watermark:
         self._pending.append(pending)
         return pending
 
+    def extend(self, pending: Pending, next_offset: int) -> None:
+        """The newest append under way has become larger."""
+        assert self._pending[-1] is pending
+        pending.next_offset = next_offset
+
     def confirm(self, pending: Pending) -> bool:
         """Whether the watermark moved."""
         pending.confirmed = True

@@ -1,6 +1,6 @@
 """Spans of records that are published, or are not."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,31 +19,18 @@ from goqueue.model.topic import Topic, TopicName
 if TYPE_CHECKING:
     from goqueue.engine.publish import PublishBatch, Published
 
-__all__ = ["TracedReply", "note_appended", "note_refused", "note_unreadable"]
+__all__ = ["note_answered", "note_appended", "note_refused", "note_unreadable"]
 
 MOST_REFUSED = 100
 """Records of a refused batch that have spans of their own."""
 
 
-class TracedReply:
-    """Passes an answer on to whoever waits for it, and notes what was published."""
-
-    __slots__ = ("_broker", "_reply", "_request", "_start_ns")
-
-    def __init__(
-        self, broker: Broker, request: "PublishBatch", reply: "Callable[[Published | GoQueueError], None]"
-    ) -> None:
-        self._broker = broker
-        self._request = request
-        self._reply = reply
-        self._start_ns = broker.clock.now_ns()
-
-    def __call__(self, result: "Published | GoQueueError") -> None:
-        self._reply(result)
-        if isinstance(result, GoQueueError):
-            _note_refused_batch(self._broker, self._request, result, self._start_ns)
-        elif not result.duplicate:
-            _note_published(self._broker, self._request, result, self._start_ns)
+def note_answered(broker: Broker, request: "PublishBatch", result: "Published | GoQueueError", start_ns: int) -> None:
+    """Of a batch whose producer was told what became of it."""
+    if isinstance(result, GoQueueError):
+        _note_refused_batch(broker, request, result, start_ns)
+    elif not result.duplicate:
+        _note_published(broker, request, result, start_ns)
 
 
 def _note_published(broker: Broker, request: "PublishBatch", result: "Published", start_ns: int) -> None:
