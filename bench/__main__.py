@@ -9,7 +9,7 @@ from rich.console import Console
 from bench.report import Row, machine_facts, print_rows, save_rows
 
 USUAL = ("codec", "storage", "broker", "grpc", "groups", "queue", "delays", "transactions", "schemas")
-GROUPS = (*USUAL, "tracing", "spark")
+GROUPS = (*USUAL, "tracing", "growth", "spark")
 
 
 def main() -> int:
@@ -18,7 +18,7 @@ def main() -> int:
         "groups",
         nargs="*",
         metavar="GROUP",
-        help=f"which to run: {', '.join(GROUPS)}; all but tracing and spark when none is named",
+        help=f"which to run: {', '.join(GROUPS)}; all but tracing, growth and spark when none is named",
     )
     parser.add_argument("--quick", action="store_true", help="smaller inputs, fewer rounds")
     arguments = parser.parse_args()
