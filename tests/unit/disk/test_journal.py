@@ -16,7 +16,7 @@ from goqueue.adapters.disk.journal_format import (
     parse_file_head,
     parse_operations,
 )
-from goqueue.adapters.disk.replay import JournalReplay
+from goqueue.adapters.disk.replay import PIECE_BYTES, JournalReplay
 from goqueue.adapters.disk.store import StoreSettings
 from goqueue.engine.ports import AppendRecords, StateEvent
 from goqueue.model.record import Record
@@ -278,6 +278,18 @@ def test_a_damaged_entry_that_a_later_one_calls_durable_is_reported_and_stepped_
     assert name in description
     assert "3 to 3" in description
     assert driver.store.written_lsn == 5
+
+
+def test_an_entry_behind_a_damaged_one_is_found_wherever_it_lies(folder):
+    """Also where its head is in two of the pieces in which a file is read."""
+    first, later = (
+        b"".join(encode_frame(encode_operation(event(lsn)), 1, nonce=7, lsn=lsn, durable_lsn=lsn - 1)) for lsn in (1, 3)
+    )
+    for gap in range(PIECE_BYTES - 2 * len(later), PIECE_BYTES + FRAME_HEAD.size):
+        Path(journal_path(folder, 1)).write_bytes(file_head(1, 7) + first + b"\xff" * gap + later + bytes(KIB))
+        found, replay = replayed(folder)
+        assert found == [(1, event(1)), (3, event(3))]
+        assert [(damage.first_lsn, damage.last_lsn) for damage in replay.damage] == [(2, 2)]
 
 
 @pytest.mark.parametrize("byte", range(HEAD_SIZE))

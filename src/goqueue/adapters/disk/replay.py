@@ -5,6 +5,8 @@ tells what happened: if a later entry says that it was durable, it is damage, re
 does, it is the torn tail of the last writes before the crash, which nobody was told of, and it is wiped.
 """
 
+import re
+import struct
 from collections import deque
 from collections.abc import Iterator
 from contextlib import closing
@@ -17,8 +19,8 @@ from goqueue.adapters.disk.files import File, FileSystem
 from goqueue.adapters.disk.journal import JournalFile, journal_path, journal_sequence
 from goqueue.adapters.disk.journal_format import (
     FRAME_HEAD,
-    FRAME_MAGIC,
     HEAD_SIZE,
+    MAX_FRAME,
     Frame,
     first_nonce,
     parse_file_head,
@@ -40,13 +42,28 @@ class JournalDamage(msgspec.Struct, frozen=True):
         return f"{self.file}: journal entries {self.first_lsn} to {self.last_lsn} unreadable at byte {self.position}"
 
 
-OPENING_BYTES = 64 * 1024
-WHOLE = 1 << 40
+PIECE_BYTES = 96 * 1024
+"""So much is read at a time. Larger pieces are memory that the system has to clear first, each time."""
+NONCE = struct.Struct(">Q")
+NONCE_AT = 16
+"""Where it stands in the head of a frame."""
 
 
 class _File(NamedTuple):
     nonce: int
+    size: int
+
+
+class _Piece(NamedTuple):
+    """What lies in a file from a position on."""
+
+    file: int
+    position: int
     data: memoryview
+
+    def has(self, place: "_Place", size: int) -> bool:
+        is_behind = self.file == place.file and self.position <= place.position
+        return is_behind and place.position + size <= self.position + len(self.data)
 
 
 class _Place(NamedTuple):
@@ -68,7 +85,9 @@ class JournalReplay:
         self._folder = folder
         self._after_lsn = after_lsn
         self._sequences = sorted(s for s in map(journal_sequence, files.list(folder)) if s is not None)
-        self._loaded: tuple[int, _File | None] | None = None
+        self._known: dict[int, _File | None] = {}
+        self._piece = _Piece(0, 0, memoryview(b""))
+        self._reading: tuple[int, File] | None = None
         self._unproven: deque[_Taken] = deque()
         self._lost: list[_Place] = []
         self.last_lsn = after_lsn
@@ -99,8 +118,16 @@ class JournalReplay:
     # Which frame comes next.
 
     def _frame_at(self, place: _Place) -> Frame | None:
-        file = self._load(place.file)
-        return parse_frame(file.data, place.position, file.nonce) if file else None
+        file = self._file(place.file)
+        if file is None or place.position + FRAME_HEAD.size > file.size:
+            return None
+        piece = self._piece_with(place, FRAME_HEAD.size)
+        _, _, length, _, nonce, _, _ = FRAME_HEAD.unpack_from(piece.data, place.position - piece.position)
+        size = FRAME_HEAD.size + length
+        if nonce != file.nonce or length > MAX_FRAME or place.position + size > file.size:
+            return None
+        piece = self._piece_with(place, size)
+        return parse_frame(piece.data, place.position - piece.position, file.nonce)
 
     def _after_unreadable(self, place: _Place) -> _Place | None:
         """Where to go on behind a place that holds no frame, or None at the end of the journal."""
@@ -109,8 +136,8 @@ class JournalReplay:
         self._finish(place)
         expected = self.last_lsn + 1
         for number in range(place.file + 1, len(self._sequences)):
-            opening = self._opening_lsn(number)
-            if opening is not None and opening <= expected:
+            opening = self._frame_at(_Place(number, HEAD_SIZE))
+            if opening is not None and opening.lsn <= expected:
                 return _Place(number, HEAD_SIZE)
         later = list(self._later_frames(place, expected))
         if any(frame.lsn == expected or frame.durable_lsn >= expected for _, frame in later):
@@ -128,44 +155,67 @@ class JournalReplay:
         """Intact frames beyond a place, from `expected` on, without holding their bytes."""
         position = place.position + 1
         for number in range(place.file, len(self._sequences)):
-            file = self._load(number)
-            if file is not None:
-                for at in _magic_positions(file.data, position):
-                    frame = parse_frame(file.data, at, file.nonce)
-                    if frame is not None and frame.lsn >= expected:
-                        yield _Place(number, at), frame._replace(body=memoryview(b""))
+            for target in self._likely_places(_Place(number, position)):
+                frame = self._frame_at(target)
+                if frame is not None and frame.lsn >= expected:
+                    yield target, frame._replace(body=memoryview(b""))
             position = HEAD_SIZE
 
     # Files.
 
-    def _load(self, number: int) -> _File | None:
-        """One file at a time is held in memory."""
+    def _file(self, number: int) -> _File | None:
         if number >= len(self._sequences):
             return None
-        if self._loaded is None or self._loaded[0] != number:
-            self._loaded = None
-            self._loaded = (number, self._read(number))
-        return self._loaded[1]
+        if number not in self._known:
+            self._known[number] = self._look_into(number)
+        return self._known[number]
 
-    def _opening_lsn(self, number: int) -> int | None:
-        """LSN of the first frame of a file, read without loading the whole of it."""
-        for length in (OPENING_BYTES, WHOLE):
-            file = self._read(number, length)
-            frame = parse_frame(file.data, HEAD_SIZE, file.nonce) if file else None
-            if frame is not None:
-                return frame.lsn
-        return None
-
-    def _read(self, number: int, length: int = WHOLE) -> _File | None:
-        sequence = self._sequences[number]
+    def _look_into(self, number: int) -> _File | None:
         with self._open(number) as file:
-            data = memoryview(file.read(0, min(length, file.size())))
-        head = parse_file_head(data)
-        if head is not None:
-            # A spare file taken into use again, whose new head did not reach the disk, holds nothing of ours.
-            return _File(head[1], data) if head[0] == sequence else None
-        nonce = first_nonce(data)
-        return _File(nonce, data) if nonce is not None else None
+            size = file.size()
+            head = parse_file_head(file.read(0, HEAD_SIZE))
+            if head is not None:
+                # A spare file taken into use again, whose new head did not reach the disk, holds nothing of ours.
+                return _File(head[1], size) if head[0] == self._sequences[number] else None
+            nonce = first_nonce(memoryview(file.read(0, size)))
+        return _File(nonce, size) if nonce is not None else None
+
+    def _piece_with(self, place: _Place, size: int) -> _Piece:
+        """One piece at a time is held in memory."""
+        if not self._piece.has(place, size):
+            data = self._file_to_read(place.file).read(place.position, max(size, PIECE_BYTES))
+            self._piece = _Piece(place.file, place.position, memoryview(data))
+        return self._piece
+
+    def _file_to_read(self, number: int) -> File:
+        """Stays open until another is read."""
+        if self._reading is None or self._reading[0] != number:
+            self._close_reading()
+            self._reading = number, self._files.open(journal_path(self._folder, self._sequences[number]))
+        return self._reading[1]
+
+    def _close_reading(self) -> None:
+        if self._reading is not None:
+            self._reading[1].close()
+            self._reading = None
+
+    def _likely_places(self, place: _Place) -> Iterator[_Place]:
+        """From a place on, where the file's nonce stands as in the head of a frame."""
+        file = self._file(place.file)
+        if file is None:
+            return
+        nonce = re.compile(re.escape(NONCE.pack(file.nonce)))
+        position = place.position
+        while position + FRAME_HEAD.size <= file.size:
+            piece = self._piece_with(_Place(place.file, position), FRAME_HEAD.size)
+            found = nonce.search(piece.data, position - piece.position + NONCE_AT)
+            if found is not None:
+                position = piece.position + found.start() - NONCE_AT
+                yield _Place(place.file, position)
+                position += 1
+            else:
+                # Behind the last place whose nonce lies in this piece.
+                position = piece.position + len(piece.data) - NONCE.size - NONCE_AT + 1
 
     def _finish(self, place: _Place) -> None:
         sequence = self._sequences[place.file]
@@ -174,9 +224,9 @@ class JournalReplay:
 
     def _close_files(self) -> None:
         """Account for files never reached, and settle where the journal ends: new LSNs will follow on it."""
+        self._close_reading()
         known = {file.sequence for file in self.full}
         self.full += [JournalFile(s, self.last_lsn, 0) for s in self._sequences if s not in known]
-        self._loaded = None
         self.prove()
         for number, places in groupby(self._lost, key=lambda place: place.file):
             with self._open(number) as file:
@@ -199,12 +249,3 @@ class JournalReplay:
 
     def _open(self, number: int) -> closing[File]:
         return closing(self._files.open(journal_path(self._folder, self._sequences[number])))
-
-
-def _magic_positions(data: memoryview, start: int) -> Iterator[int]:
-    content = data.obj
-    assert isinstance(content, bytes)
-    at = content.find(FRAME_MAGIC, start)
-    while at >= 0:
-        yield at
-        at = content.find(FRAME_MAGIC, at + 1)
