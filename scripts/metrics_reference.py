@@ -1,6 +1,6 @@
 """Writes docs/reference/metrics.md from the metrics that the broker has."""
 
-from goqueue.adapters.telemetry.families import Family
+from goqueue.adapters.telemetry.family import Family
 from goqueue.adapters.telemetry.metrics import FAMILIES
 from scripts.references import DOCS, code, table
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import grpc
 import pytest
 
 from goqueue.client.sync import Admin, Producer
@@ -23,7 +24,12 @@ UNNEEDED = {
     "fastavro": "is for Avro schemas",
     "jsonschema_rs": "is for JSON schemas",
     "google": "is for Protobuf schemas, and for gRPC",
-    "grpc": "is for a listener that this broker has not",
+    "grpc": "is for clients that there were none of",
+    "prometheus_client": "shows metrics, and nobody has asked for them",
+    "pathlib": "brings much with it for what a broker does with paths at its start",
+    "urllib": "reads the address of a collector, and none was named",
+    "tempfile": "is for the compiler of Protobuf schemas",
+    "zoneinfo": "is for schedules",
     "opentelemetry": "exports spans to a collector, and none was named",
     "pyarrow": "is for Spark",
 }
@@ -34,7 +40,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with pytest.MonkeyPatch.context() as patch:
         # Python then says of each module when it is imported, in the same place as the log.
         patch.setenv("PYTHONPROFILEIMPORTTIME", "1")
-        with running_server(tmp_path_factory.mktemp("start"), flags=("--grpc", "")) as server:
+        with running_server(tmp_path_factory.mktemp("start")) as server:
             yield server
 
 
@@ -63,8 +69,13 @@ def test_each_part_is_loaded_when_it_is_first_used_and_not_before(server: Server
     assert {"goqueue", "msgspec", "uvloop"} <= packages(server), "the test sees what is imported"
     assert {name: UNNEEDED[name] for name in packages(server) & UNNEEDED.keys()} == {}
 
+    with grpc.insecure_channel(server.grpc) as channel:
+        grpc.channel_ready_future(channel).result(WITHIN_S)
+    assert {"grpc", "google"} <= packages(server)
+    assert not {"starlette", "prometheus_client"} & packages(server)
+
     assert get(server.http, "/health") == 200
-    assert {"starlette", "uvicorn"} <= packages(server)
+    assert {"starlette", "uvicorn", "prometheus_client"} <= packages(server)
     assert "jinja2" not in packages(server), "nobody has looked at the console"
 
     assert get(server.http, "/console") == 200

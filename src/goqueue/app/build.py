@@ -3,13 +3,12 @@
 import contextlib
 import errno
 import functools
+import os
 import socket
 import traceback
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,12 +17,12 @@ from goqueue.adapters.disk.files import OsFileSystem
 from goqueue.adapters.disk.store import DiskStore
 from goqueue.adapters.entropy import SystemEntropy
 from goqueue.adapters.ids.sqlite_index import SqliteIdIndex
-from goqueue.adapters.schemas.protoc import compile_files
+from goqueue.adapters.telemetry.counts import Counts
 from goqueue.adapters.telemetry.logs import Logger, get_logger
 from goqueue.adapters.telemetry.loop_lag import loop_lag
-from goqueue.adapters.telemetry.metrics import Metrics, Scrape
 from goqueue.adapters.telemetry.observers import MaintenanceReporter, StorageReporter
 from goqueue.adapters.telemetry.span_outlet import running_outlet
+from goqueue.adapters.telemetry.watched import Watched
 from goqueue.app.on_demand import served_on_demand, task_within
 from goqueue.app.settings import Settings, flat, host_and_port, shown_tree
 from goqueue.app.span_outlets import span_outlets
@@ -31,12 +30,11 @@ from goqueue.engine.broker import Broker
 from goqueue.engine.maintenance import Maintenance
 from goqueue.errors import GoQueueError, InvalidSettings
 from goqueue.gateways.console.desk import Desk, SettingRow
+from goqueue.gateways.grpc.port import hold
+from goqueue.gateways.grpc.tls import Keys, read_keys
 from goqueue.gateways.http.binding import bind
 from goqueue.gateways.native.handlers import Handlers
 from goqueue.gateways.native.listener import NativeListener, serve_native
-
-if TYPE_CHECKING:
-    from goqueue.gateways.grpc.listener import BoundGrpc
 
 __all__ = ["STOP_WITHIN_S", "Running", "running_broker"]
 
@@ -60,85 +58,83 @@ class Running(msgspec.Struct, frozen=True):
 @asynccontextmanager
 async def running_broker(settings: Settings, origins: Mapping[str, str] = NO_ORIGINS) -> AsyncIterator[Running]:
     """Everything started inside, everything stopped and checkpointed on the way out."""
-    logger, metrics, clock = get_logger(), Metrics(), SystemClock()
+    logger, counts, clock = get_logger(), Counts(), SystemClock()
     began = clock.now_ns()
     _check_folder(settings.data)
     async with AsyncExitStack() as stack:
         http = stack.enter_context(_bound("listen.http", settings.listen.http))
         native = stack.enter_context(_bound("listen.native", settings.listen.native))
-        grpc_server = await stack.enter_async_context(_bound_grpc(settings))
-        at_schemas = settings.listen.schemas
+        at_grpc, at_schemas = settings.listen.grpc, settings.listen.schemas
+        keys = read_keys(settings.grpc) if at_grpc else Keys()
+        grpc = stack.enter_context(_bound("listen.grpc", at_grpc, hold)) if at_grpc else None
         schemas = stack.enter_context(_bound("listen.schemas", at_schemas)) if at_schemas else None
-        outlets = span_outlets(settings, logger, metrics)
+        outlets = span_outlets(settings, logger, counts)
         entropy = SystemEntropy()
-        reporter = StorageReporter(logger, metrics)
+        reporter = StorageReporter(logger, counts)
         store = DiskStore(settings.data, OsFileSystem(), entropy, reporter, settings.storage)
         ids = SqliteIdIndex(f"{settings.data}/ids")
-        broker = await stack.enter_async_context(Broker(store, clock, entropy, ids, compile_files, settings.tracing))
+        broker = await stack.enter_async_context(Broker(store, clock, entropy, ids, _compile_proto, settings.tracing))
         for outlet in outlets:
             broker.tracing.add_sink(await stack.enter_async_context(running_outlet(outlet)))
         lag = stack.enter_context(loop_lag())
-        maintenance = Maintenance(broker, MaintenanceReporter(logger, metrics), settings.maintenance)
+        maintenance = Maintenance(broker, MaintenanceReporter(logger, counts), settings.maintenance)
         maintenance.watch_disk()
         stack.push_async_callback(_last_checkpoint, maintenance, logger)
         await stack.enter_async_context(task_within(maintenance.run()))
         report_bug = functools.partial(_report_bug, logger)
         listener = NativeListener(Handlers(broker, report_bug), settings.native, broker.traffic.native)
         await stack.enter_async_context(serve_native(listener, native, stop_within_s=STOP_WITHIN_S))
-        grpc = await stack.enter_async_context(_serving_grpc(grpc_server, broker, maintenance, settings, report_bug))
-        desk = Desk(broker, _setting_rows(settings, origins))
-        await stack.enter_async_context(task_within(desk.history.run()))
-        load = functools.partial(_load_api, http, desk, maintenance, metrics, settings, report_bug)
-        await stack.enter_async_context(served_on_demand(http, load))
+        refused = functools.partial(_report_refusal, logger)
+        if grpc is not None:
+            at_grpc = _address_text(host_and_port("listen.grpc", at_grpc)[0], grpc.getsockname()[1])
+            load = functools.partial(_load_grpc, grpc, keys, broker, maintenance, settings, report_bug)
+            await stack.enter_async_context(served_on_demand(grpc, load, refused))
         if schemas is not None:
             load = functools.partial(_load_schemas, schemas, broker, settings, report_bug)
-            await stack.enter_async_context(served_on_demand(schemas, load))
-        metrics.show(Scrape(broker, settings.metrics, lag, clock.now_ns() - began))
-        yield Running(broker, _address(http), _address(native), grpc, "" if schemas is None else _address(schemas))
+            await stack.enter_async_context(served_on_demand(schemas, load, refused))
+        desk = Desk(broker, _setting_rows(settings, origins))
+        await stack.enter_async_context(task_within(desk.history.run()))
+        watched = Watched(broker, counts, lag, clock.now_ns() - began)
+        load = functools.partial(_load_api, http, desk, maintenance, watched, settings, report_bug)
+        await stack.enter_async_context(served_on_demand(http, load, refused))
+        yield Running(broker, _address(http), _address(native), at_grpc, "" if schemas is None else _address(schemas))
 
 
-@asynccontextmanager
-async def _bound_grpc(settings: Settings) -> "AsyncIterator[BoundGrpc | None]":
-    if not settings.listen.grpc:
-        yield None
-        return
-    # gRPC binds its port by itself, without saying what was wrong.
-    with _bound("listen.grpc", settings.listen.grpc):
-        pass
-    # What nobody uses need not be loaded: it takes a tenth of a second.
-    from goqueue.gateways.grpc.listener import bound_grpc
+def _compile_proto(root: str, texts: Mapping[str, str]) -> bytes:
+    # In a thread of those for schemas, with the first Protobuf schema.
+    from goqueue.adapters.schemas.protoc import compile_files
 
-    async with bound_grpc(*host_and_port("listen.grpc", settings.listen.grpc), settings.grpc) as bound:
-        yield bound
+    return compile_files(root, texts)
 
 
-@asynccontextmanager
-async def _serving_grpc(
-    bound: "BoundGrpc | None", broker: Broker, maintenance: Maintenance, settings: Settings, report_bug: ReportBug
-) -> AsyncIterator[str]:
-    """On which address, if on any."""
-    if bound is None:
-        yield ""
-        return
+def _load_grpc(
+    held: socket.socket,
+    keys: Keys,
+    broker: Broker,
+    maintenance: Maintenance,
+    settings: Settings,
+    report_bug: ReportBug,
+) -> AbstractAsyncContextManager[None]:
+    # In a thread, as what is below: it takes a tenth of a second, and 9 MB.
     from goqueue.gateways.grpc.listener import serve_grpc
 
-    async with serve_grpc(bound, broker, maintenance, settings.grpc, report_bug, stop_within_s=STOP_WITHIN_S):
-        host, _ = host_and_port("listen.grpc", settings.listen.grpc)
-        yield _address_text(host, bound.port)
+    return serve_grpc(held, keys, broker, maintenance, settings.grpc, report_bug, stop_within_s=STOP_WITHIN_S)
 
 
 def _load_api(
     listener: socket.socket,
     desk: Desk,
     maintenance: Maintenance,
-    metrics: Metrics,
+    watched: Watched,
     settings: Settings,
     report_bug: ReportBug,
 ) -> AbstractAsyncContextManager[None]:
     # In a thread, once somebody has connected: until then it would only cost time at the start, and memory.
+    from goqueue.adapters.telemetry.metrics import Metrics
     from goqueue.app.http import api_on
 
-    return api_on(listener, desk, maintenance, metrics.exposition, settings.http, report_bug, STOP_WITHIN_S)
+    metrics = Metrics(watched, settings.metrics)
+    return api_on(listener, desk, maintenance, metrics, settings.http, report_bug, STOP_WITHIN_S)
 
 
 def _load_schemas(
@@ -155,16 +151,15 @@ def _setting_rows(settings: Settings, origins: Mapping[str, str]) -> tuple[Setti
 
 
 def _check_folder(data: str) -> None:
-    path = Path(data)
-    if path.exists() and not path.is_dir():
+    if os.path.exists(data) and not os.path.isdir(data):
         raise InvalidSettings(f"data = {data} is no folder", hint="choose a folder; it is made if there is none")
 
 
 @contextlib.contextmanager
-def _bound(key: str, text: str) -> Iterator[socket.socket]:
+def _bound(key: str, text: str, take: Callable[[str, int], socket.socket] = bind) -> Iterator[socket.socket]:
     host, port = host_and_port(key, text)
     try:
-        listener = bind(host, port)
+        listener = take(host, port)
     except OSError as error:
         hint = f"stop what uses the port, or choose another for {key}"
         if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
@@ -184,6 +179,10 @@ def _address_text(host: str, port: int) -> str:
 
 def _report_bug(logger: Logger, bug: BaseException) -> None:
     logger.error("bug", error=repr(bug), traceback="".join(traceback.format_exception(bug)))
+
+
+def _report_refusal(logger: Logger, failure: GoQueueError) -> None:
+    logger.error("listener cannot serve", reason=failure.message, hint=failure.hint)
 
 
 async def _last_checkpoint(maintenance: Maintenance, logger: Logger) -> None:

@@ -1,9 +1,10 @@
 """The HTTP listeners put together. Imported when somebody connects to one of them: see `on_demand.py`."""
 
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
+from goqueue.adapters.telemetry.metrics import Metrics
 from goqueue.app.on_demand import PagesOnDemand
 from goqueue.engine.broker import Broker
 from goqueue.engine.maintenance import Maintenance
@@ -21,7 +22,7 @@ def api_on(
     listener: socket.socket,
     desk: Desk,
     maintenance: Maintenance,
-    exposition: Callable[[], Awaitable[bytes]],
+    metrics: Metrics,
     limits: HttpLimits,
     report_bug: ReportBug,
     stop_within_s: float,
@@ -34,7 +35,7 @@ def api_on(
 
         return Console(desk, report_bug)
 
-    app = http_app(desk.broker, maintenance, exposition, report_bug, limits, PagesOnDemand(console))
+    app = http_app(desk.broker, maintenance, metrics.exposition, report_bug, limits, PagesOnDemand(console))
     return serve_http(app, listener, limits, stop_within_s=stop_within_s)
 
 

@@ -1,18 +1,24 @@
-"""What is loaded when it is first asked for: a broker whose clients are all native never needs HTTP, nor the console.
+"""What is loaded when it is first asked for: a broker whose clients are all native needs no HTTP, gRPC or console.
 
 Loading takes some tenths of a second, so it is done in a thread, while the event loop goes on serving others.
 """
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import AsyncIterator, Callable, MutableMapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from goqueue.errors import GoQueueError
+
 if TYPE_CHECKING:
     from goqueue.gateways.http.app import Pages
 
 __all__ = ["PagesOnDemand", "served_on_demand", "task_within"]
+
+Load = Callable[[], AbstractAsyncContextManager[None]]
+Refused = Callable[[GoQueueError], None]
 
 
 @asynccontextmanager
@@ -24,17 +30,31 @@ async def task_within(work: "asyncio._CoroutineLike[None]") -> AsyncIterator[Non
         task.cancel()
 
 
-def served_on_demand(
-    listener: socket.socket, load: Callable[[], AbstractAsyncContextManager[None]]
-) -> AbstractAsyncContextManager[None]:
-    """Serves with what is loaded, from the first connection on; those that come before wait in the backlog."""
-    return task_within(_serve_when_asked(listener, load))
+def served_on_demand(listener: socket.socket, load: Load, refused: Refused) -> AbstractAsyncContextManager[None]:
+    """Serves with what is loaded, from the first connection on; those that come before wait in the backlog.
+
+    What cannot be served is told, and tried again with the next connection.
+    """
+    return task_within(_serve_when_asked(listener, load, refused))
 
 
-async def _serve_when_asked(listener: socket.socket, load: Callable[[], AbstractAsyncContextManager[None]]) -> None:
-    await _readable(listener)
-    async with await asyncio.to_thread(load):
-        await asyncio.Event().wait()
+async def _serve_when_asked(listener: socket.socket, load: Load, refused: Refused) -> None:
+    while True:
+        await _readable(listener)
+        try:
+            async with await asyncio.to_thread(load):
+                await asyncio.Event().wait()
+        except GoQueueError as failure:
+            refused(failure)
+            _hang_up(listener)
+
+
+def _hang_up(listener: socket.socket) -> None:
+    """On those who wait."""
+    listener.setblocking(False)
+    with contextlib.suppress(OSError):
+        while True:
+            listener.accept()[0].close()
 
 
 async def _readable(listener: socket.socket) -> None:

@@ -5,9 +5,7 @@ One frozen tree, checked once. A key that does not exist is an error, so that a 
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
 import msgspec
@@ -37,6 +35,7 @@ KUBERNETES_LINKS = re.compile(
 """Kubernetes puts these into every pod beside a Service named goqueue. Nobody wrote them, so nobody misspelt them."""
 MIB = 1024 * 1024
 HIDDEN = "(hidden)"
+FilePath = str | os.PathLike[str]
 
 _MISFIT = re.compile(r"Expected (?P<allowed>.*?)(, got .*)? - at `\$\.(?P<key>[a-z_.]+)`", re.DOTALL)
 _MISCHOSEN = re.compile(r"Invalid enum value .* - at `\$\.(?P<key>[a-z_.]+)`", re.DOTALL)
@@ -156,7 +155,7 @@ def shown_tree(settings: Settings) -> dict[str, Any]:
 
 
 def load_settings(
-    file: Path | None, environment: Mapping[str, str] = os.environ, flags: Mapping[str, Any] | None = None
+    file: FilePath | None, environment: Mapping[str, str] = os.environ, flags: Mapping[str, Any] | None = None
 ) -> tuple[Settings, Origins]:
     """The effective tree, and where each value that is not a default came from."""
     tree: dict[str, Any] = {}
@@ -189,9 +188,13 @@ def _choices(key: str) -> str:
     return ", ".join(map(str, get_args(kind)))
 
 
-def _read_file(file: Path) -> dict[str, Any]:
+def _read_file(file: FilePath) -> dict[str, Any]:
+    # Most brokers have no such file.
+    import tomllib
+
     try:
-        return tomllib.loads(file.read_text())
+        with open(file, "rb") as opened:
+            return tomllib.load(opened)
     except FileNotFoundError:
         hint = "check the path; without a file the settings are the defaults, the environment and the flags"
         raise InvalidSettings(f"there is no settings file {file}", hint=hint) from None

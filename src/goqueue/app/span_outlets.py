@@ -1,7 +1,7 @@
 """Where the spans of a broker go besides its memory, as its settings say."""
 
+from goqueue.adapters.telemetry.counts import Counts
 from goqueue.adapters.telemetry.logs import Logger
-from goqueue.adapters.telemetry.metrics import Metrics
 from goqueue.adapters.telemetry.span_export import destination_of
 from goqueue.adapters.telemetry.span_files import SpanFiles
 from goqueue.adapters.telemetry.span_metrics import SpanCounters
@@ -11,7 +11,7 @@ from goqueue.app.settings import Settings
 __all__ = ["span_outlets"]
 
 
-def span_outlets(settings: Settings, logger: Logger, metrics: Metrics) -> tuple[SpanOutlet, ...]:
+def span_outlets(settings: Settings, logger: Logger, counts: Counts) -> tuple[SpanOutlet, ...]:
     """None of them started. Refuses settings that cannot be followed here."""
     tracing = settings.tracing
     if not tracing.enabled:
@@ -22,5 +22,5 @@ def span_outlets(settings: Settings, logger: Logger, metrics: Metrics) -> tuple[
     exported = destination_of(tracing.export, tracing.endpoint, tracing.headers, logger)
     if exported is not None:
         found.append(exported)
-    counters = SpanCounters(metrics.registry)
+    counters = SpanCounters(counts)
     return tuple(SpanOutlet(destination, logger, counters) for destination in found)

@@ -4,6 +4,12 @@ from pathlib import Path
 import grpc
 import pytest
 import trustme
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
 from goqueue.wire.grpc.v1 import publish_pb2
 from tests.behaviour.serving import Server, eventually, running_server
@@ -87,13 +93,30 @@ def test_certificates_of_clients_must_come_from_the_root_that_was_named(
         ('[grpc]\ntls_client_ca = "r.pem"\n', "grpc.tls_client_ca is given without grpc.tls_certificate"),
         ('[grpc]\ntls_certificate = "no.pem"\ntls_key = "no.pem"\n', "cannot be read"),
         ('[grpc]\ntls_certificate = "FILE"\ntls_key = "FILE"\n', "is not a PEM file"),
+        ('[grpc]\ntls_certificate = "CERT"\ntls_key = "OTHER"\n', "KEY_VALUES_MISMATCH"),
+        ('[grpc]\ntls_certificate = "CERT"\ntls_key = "LOCKED"\n', "without a password"),
+        ('[grpc]\ntls_certificate = "KEY"\ntls_key = "KEY"\n', "cannot be used"),
+        ('[grpc]\ntls_certificate = "CERT"\ntls_key = "KEY"\ntls_client_ca = "KEY"\n', "grpc.tls_client_ca = "),
     ],
-    ids=["no key", "no certificate", "roots alone", "no such file", "no PEM"],
+    ids=[
+        *("no key", "no certificate", "roots alone", "no such file", "no PEM"),
+        *("another key", "a key with a password", "no certificate in it", "no roots in it"),
+    ],
 )
-def test_a_broker_says_what_is_wrong_with_its_certificate(tmp_path: Path, text: str, said: str) -> None:
+def test_a_broker_says_what_is_wrong_with_its_certificate(
+    tmp_path: Path, files: dict[str, Path], text: str, said: str
+) -> None:
     (tmp_path / "nonsense").write_text("nonsense")
-    server = Server(tmp_path, text.replace("FILE", str(tmp_path / "nonsense")))
+    trustme.CA().issue_cert("localhost").private_key_pem.write_to_path(tmp_path / "other")
+    given = load_pem_private_key(files["key"].read_bytes(), None)
+    locked = given.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret"))
+    (tmp_path / "locked").write_bytes(locked)
+    places = {"CERT": files["certificate"], "KEY": files["key"], "FILE": tmp_path / "nonsense"}
+    for name, place in (places | {"OTHER": tmp_path / "other", "LOCKED": tmp_path / "locked"}).items():
+        text = text.replace(f'"{name}"', f'"{place}"')
+    server = Server(tmp_path, text)
     server.launch()
     eventually(lambda: not server.is_running, within_s=WITHIN_S)
     assert said in (tmp_path / "server.log").read_text()
     assert "Traceback" not in (tmp_path / "server.log").read_text()
+    assert not (tmp_path / "data").exists()

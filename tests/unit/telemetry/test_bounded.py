@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goqueue.adapters.telemetry.bounded import Names, Sums
-from goqueue.adapters.telemetry.families import Family, histogram
+from goqueue.adapters.telemetry.families import histogram
+from goqueue.adapters.telemetry.family import Family
 from goqueue.engine.histogram import Histogram
 
 NAMES = st.lists(st.sets(st.integers(0, 9)), max_size=30)

@@ -1,8 +1,8 @@
 import threading
 
 import pytest
-from prometheus_client import CollectorRegistry
 
+from goqueue.adapters.telemetry.counts import Counts
 from goqueue.adapters.telemetry.span_metrics import SpanCounters
 from goqueue.adapters.telemetry.span_outlet import SpanOutlet, running_outlet
 from tests.behaviour.serving import eventually
@@ -46,31 +46,31 @@ def slow():
 
 
 def outlet_to(destination):
-    registry, listener = CollectorRegistry(), Listener()
-    return SpanOutlet(destination, listener, SpanCounters(registry)), registry, listener
+    counts, listener = Counts(), Listener()
+    return SpanOutlet(destination, listener, SpanCounters(counts)), counts, listener
 
 
-def count(registry, what):
-    return registry.get_sample_value(f"goqueue_broker_spans_{what}_total", {"to": "slow"})
+def count(counts, what):
+    return getattr(counts, f"spans_{what}").of("slow")
 
 
 async def test_what_is_left_is_taken_further_in_order_until_the_stop(slow):
-    outlet, registry, listener = outlet_to(slow)
+    outlet, counts, listener = outlet_to(slow)
     slow.may_go.set()
     async with running_outlet(outlet):
         for number in range(20):
             assert outlet.take((run_of(2 * number), run_of(2 * number + 1))) is None
     assert slow.offsets == list(range(40))
     assert slow.ended == ["closed"]
-    assert (count(registry, "sent"), count(registry, "dropped"), count(registry, "failed")) == (40, 0, 0)
+    assert (count(counts, "sent"), count(counts, "dropped"), count(counts, "failed")) == (40, 0, 0)
     assert listener.said == []
 
 
 async def test_spans_beyond_the_room_are_dropped_counted_and_told_of_once(slow):
-    outlet, registry, listener = outlet_to(slow)
+    outlet, counts, listener = outlet_to(slow)
     async with running_outlet(outlet):
         assert [outlet.take((run_of(number, 30),)) for number in range(6)] == [None] * 4 + [30, 30]
-        assert count(registry, "dropped") == 60
+        assert count(counts, "dropped") == 60
         assert listener.events == ["spans are dropped: they come faster than they go"]
         slow.may_go.set()
         eventually(lambda: len(slow.offsets) == 4)

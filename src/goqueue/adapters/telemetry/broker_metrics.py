@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from prometheus_client.core import Metric
 
 from goqueue import __version__, codec
-from goqueue.adapters.telemetry.families import Family, counter, gauge, histogram, single
+from goqueue.adapters.telemetry.families import counter, gauge, histogram, single
+from goqueue.adapters.telemetry.family import Family
 from goqueue.adapters.telemetry.topic_metrics import TopicMetrics
 from goqueue.engine.broker import Broker
 from goqueue.engine.histogram import Histogram

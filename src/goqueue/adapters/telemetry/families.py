@@ -1,32 +1,16 @@
-"""What a metric is: its name, its type, what it says and by what it is told apart. The reference is made from these."""
+"""Metrics as the library for Prometheus has them. Imported when somebody asks for them: see `metrics.py`."""
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
+from goqueue.adapters.telemetry.family import Family, Row
 from goqueue.engine.histogram import Histogram
 
-__all__ = ["OTHER", "Family", "Row", "counter", "gauge", "histogram", "single"]
+__all__ = ["OTHER", "counter", "gauge", "histogram", "single"]
 
 OTHER = "other"
 """The name of all topics, and of all groups, beyond those that are shown by name."""
-
-Row = tuple[Sequence[str], float]
-"""The values of the labels, and that of the metric."""
-
-
-class Family(NamedTuple):
-    """As it is exported, a counter has `_total` behind its name."""
-
-    name: str
-    kind: Literal["counter", "gauge", "histogram"]
-    text: str
-    labels: tuple[str, ...] = ()
-
-    @property
-    def exported(self) -> str:
-        return f"{self.name}_total" if self.kind == "counter" else self.name
 
 
 def counter(family: Family, rows: Iterable[Row]) -> Metric:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from prometheus_client.core import Metric
 
 from goqueue.adapters.telemetry.bounded import Names, Sums
-from goqueue.adapters.telemetry.families import OTHER, Family, Row, counter, gauge
+from goqueue.adapters.telemetry.families import OTHER, counter, gauge
+from goqueue.adapters.telemetry.family import Family, Row
 from goqueue.adapters.telemetry.head_ages import HeadAges
 from goqueue.core.groups.state.lifecycle import GroupState
 from goqueue.engine.broker import Broker

@@ -2,8 +2,8 @@
 
 from collections import OrderedDict
 
+from goqueue.adapters.telemetry.counts import Counts
 from goqueue.adapters.telemetry.logs import Logger
-from goqueue.adapters.telemetry.metrics import Metrics
 from goqueue.engine.maintenance import JOBS
 from goqueue.errors import GoQueueError
 from goqueue.model.log import Damage, LogId
@@ -16,9 +16,9 @@ REMEMBERED_DAMAGE = 10_000
 class StorageReporter:
     """See `goqueue.engine.ports.StorageObserver`. A damaged range is met at every read over it, but told once."""
 
-    def __init__(self, logger: Logger, metrics: Metrics) -> None:
+    def __init__(self, logger: Logger, counts: Counts) -> None:
         self._log = logger
-        self._metrics = metrics
+        self._counts = counts
         self._told: OrderedDict[tuple[str, int], None] = OrderedDict()
 
     def damaged(self, damage: Damage) -> None:
@@ -28,8 +28,8 @@ class StorageReporter:
         self._told[place] = None
         if len(self._told) > REMEMBERED_DAMAGE:
             self._told.popitem(last=False)
-        self._metrics.damaged_ranges.inc()
-        self._metrics.damaged_bytes.inc(damage.length)
+        self._counts.damaged_ranges.add()
+        self._counts.damaged_bytes.add(damage.length)
         self._log.error(
             "damaged range skipped",
             file=damage.file,
@@ -42,58 +42,57 @@ class StorageReporter:
         )
 
     def journal_damaged(self, description: str, entries: int) -> None:
-        self._metrics.lost_journal_entries.inc(entries)
+        self._counts.lost_journal_entries.add(entries)
         self._log.error("journal damaged", what=description, entries=entries)
 
     def tail_dropped(self, where: str, size: int) -> None:
-        self._metrics.dropped_tail_bytes.inc(size)
+        self._counts.dropped_tail_bytes.add(size)
         self._log.warning("dropped writes that were never confirmed", where=where, bytes=size)
 
     def log_failed(self, log: LogId, failure: GoQueueError) -> None:
-        self._metrics.failed_logs.inc()
+        self._counts.failed_logs.add()
         self._log.error("partition is read-only", log=str(log), reason=failure.message, hint=failure.hint)
 
     def storage_failed(self, failure: GoQueueError) -> None:
-        self._metrics.storage_failed.set(1)
+        self._counts.storage_failed.set(1)
         self._log.critical("storage failed: all writes are refused", reason=failure.message, hint=failure.hint)
 
 
 class MaintenanceReporter:
     """See `goqueue.engine.maintenance.MaintenanceObserver`."""
 
-    def __init__(self, logger: Logger, metrics: Metrics) -> None:
+    def __init__(self, logger: Logger, counts: Counts) -> None:
         self._log = logger
-        self._metrics = metrics
+        self._counts = counts
         for job in JOBS:
-            # There is a 0 before anything fails, or the first failure would not be seen as a rise.
-            metrics.failed_jobs.labels(job)
+            counts.failed_jobs.begin(job)
 
     def disk_full(self, used_share: float) -> None:
-        self._metrics.disk_full.set(1)
+        self._counts.disk_full.set(1)
         self._log.error("disk is full: writes are refused until there is room", used_share=round(used_share, 3))
 
     def disk_has_room(self, used_share: float) -> None:
-        self._metrics.disk_full.set(0)
+        self._counts.disk_full.set(0)
         self._log.info("disk has room again: writes are accepted", used_share=round(used_share, 3))
 
     def job_failed(self, job: str, failure: GoQueueError) -> None:
-        self._metrics.failed_jobs.labels(job).inc()
+        self._counts.failed_jobs.add(1, job)
         self._log.error("maintenance failed, it will be tried again", job=job, reason=failure.message)
 
     def segments_dropped(self, log: str, segments: int, size: int) -> None:
-        self._metrics.dropped_segments.inc(segments)
-        self._metrics.dropped_bytes.inc(size)
+        self._counts.dropped_segments.add(segments)
+        self._counts.dropped_bytes.add(size)
         self._log.info("retention dropped segments", log=log, segments=segments, bytes=size)
 
     def id_index_damaged(self, reason: str) -> None:
         self._log.error("the index of ids is built again; records with ids are refused meanwhile", reason=reason)
 
     def id_index_rebuilt(self, ids: int) -> None:
-        self._metrics.id_index_rebuilds.inc()
+        self._counts.id_index_rebuilds.add()
         self._log.warning("the index of ids was built from the records of each topic's window", ids=ids)
 
     def group_paused(self, group: str, reason: str) -> None:
-        self._metrics.tripped_breakers.inc()
+        self._counts.tripped_breakers.add()
         self._log.error(
             "group paused by its dead-letter breaker",
             group=group,

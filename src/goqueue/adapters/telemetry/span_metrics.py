@@ -1,6 +1,6 @@
 """How many spans went out of the broker, and how many did not."""
 
-from prometheus_client import CollectorRegistry, Counter
+from goqueue.adapters.telemetry.counts import Counts
 
 __all__ = ["SpanCounters"]
 
@@ -8,26 +8,16 @@ __all__ = ["SpanCounters"]
 class SpanCounters:
     """By where they go: `files`, or the name of an exporter. May be used by any thread."""
 
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._sent = Counter("goqueue_broker_spans_sent", "Spans written or exported", ["to"], registry=registry)
-        self._dropped = Counter(
-            "goqueue_broker_spans_dropped",
-            "Spans for which there was no room on their way out",
-            ["to"],
-            registry=registry,
-        )
-        self._failed = Counter(
-            "goqueue_broker_spans_failed", "Spans that could not be written or exported", ["to"], registry=registry
-        )
+    def __init__(self, counts: Counts) -> None:
+        self._sent, self._dropped, self._failed = counts.spans_sent, counts.spans_dropped, counts.spans_failed
 
     def begin(self, to: str) -> None:
-        """So that there is a 0 before anything happens."""
-        for counter in (self._sent, self._dropped, self._failed):
-            counter.labels(to)
+        for count in (self._sent, self._dropped, self._failed):
+            count.begin(to)
 
     def dropped(self, to: str, spans: int) -> None:
-        self._dropped.labels(to).inc(spans)
+        self._dropped.add(spans, to)
 
     def went(self, to: str, sent: int, failed: int) -> None:
-        self._sent.labels(to).inc(sent)
-        self._failed.labels(to).inc(failed)
+        self._sent.add(sent, to)
+        self._failed.add(failed, to)

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 from prometheus_client.core import Metric
 
 from goqueue.adapters.telemetry.bounded import Names, Sums
-from goqueue.adapters.telemetry.families import OTHER, Family, counter, gauge
+from goqueue.adapters.telemetry.families import OTHER, counter, gauge
+from goqueue.adapters.telemetry.family import Family
 from goqueue.engine.broker import Broker
 from goqueue.engine.tally import TopicTally
 from goqueue.model.topic import TopicName
