@@ -1,6 +1,6 @@
 """The one place that draws randomness."""
 
-import secrets
+import os
 
 __all__ = ["SystemEntropy"]
 
@@ -9,4 +9,4 @@ class SystemEntropy:
     """The operating system's generator."""
 
     def token_bytes(self, length: int) -> bytes:
-        return secrets.token_bytes(length)
+        return os.urandom(length)

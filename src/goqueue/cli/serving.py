@@ -2,11 +2,11 @@
 
 import asyncio
 import gc
+import os
 import resource
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import uvloop
 
@@ -51,7 +51,7 @@ def run_server(flags: Mapping[str, str | None]) -> None:
     """Returns when the broker was told to stop, and has."""
     given = dict(flags)
     config = given.pop("config", None)
-    settings, origins = load_settings(None if config is None else Path(config), flags=given)
+    settings, origins = load_settings(config, flags=given)
     configure_logs(settings.log.format, settings.log.level)
     uvloop.run(_serve(settings, origins))
 
@@ -71,7 +71,7 @@ async def _serve(settings: Settings, origins: Origins) -> None:
             native=running.native,
             **({"grpc": running.grpc} if running.grpc else {}),
             **({"schemas": f"http://{running.schemas}"} if running.schemas else {}),
-            data=str(Path(settings.data).resolve()),
+            data=os.path.realpath(settings.data),
             version=__version__,
             codec=codec.ACTIVE,
         )

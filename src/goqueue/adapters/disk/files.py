@@ -1,12 +1,12 @@
 """The few file-system calls the store is built on, so that a simulated disk can stand in for the real one."""
 
 import contextlib
-import ctypes
 import errno
 import fcntl
+import functools
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
@@ -30,9 +30,6 @@ FREED_LATER_BYTES = 4 * 1024 * 1024
 BREATH_S = 0.002
 _WRITE_AND_WAIT = 7
 """SYNC_FILE_RANGE_WAIT_BEFORE, _WRITE and _WAIT_AFTER."""
-
-_libc = ctypes.CDLL(None)
-_libc.sync_file_range.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]
 
 
 class Space(Protocol):
@@ -80,6 +77,16 @@ class _OsSpace:
         self.free = stat.f_frsize * stat.f_bavail
 
 
+@functools.cache
+def _sync_file_range() -> Callable[[int, int, int, int], int]:
+    """Python has no function for it. What calls those of C is loaded when there is something to write back."""
+    import ctypes
+
+    function = ctypes.CDLL(None).sync_file_range
+    function.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]
+    return function
+
+
 class _OsFile:
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -123,8 +130,9 @@ class _OsFile:
 
         A sync of many megabytes at once fills the disk's queue, and the journal's next sync has to wait behind it.
         """
+        sync_file_range = _sync_file_range()
         for start in range(position, position + length, WRITE_BACK_BYTES):
-            _libc.sync_file_range(self._fd, start, min(WRITE_BACK_BYTES, position + length - start), _WRITE_AND_WAIT)
+            sync_file_range(self._fd, start, min(WRITE_BACK_BYTES, position + length - start), _WRITE_AND_WAIT)
 
     def sync(self) -> None:
         os.fdatasync(self._fd)

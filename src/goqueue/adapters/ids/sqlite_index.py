@@ -14,7 +14,6 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -83,7 +82,8 @@ class SqliteIdIndex:
     """See `goqueue.engine.ports.IdIndex`."""
 
     def __init__(self, folder: str) -> None:
-        self._path = Path(folder) / "index.db"
+        self._folder = folder
+        self._path = f"{folder}/index.db"
         self._reader: sqlite3.Connection
         self._writer: sqlite3.Connection
         self._connections = contextlib.ExitStack()
@@ -92,7 +92,7 @@ class SqliteIdIndex:
 
     def open(self) -> int:
         with _faults():
-            if not self._path.exists():
+            if not os.path.exists(self._path):
                 self._make()
             self._connect()
             kind, version = (self._writer.execute(f"PRAGMA {name}").fetchone()[0] for name in _HEAD)
@@ -112,22 +112,22 @@ class SqliteIdIndex:
     def reset(self) -> None:
         with _faults():
             self.close()
-            self._path.unlink(missing_ok=True)
+            _remove(self._path)
             self._make()
             self._connect()
 
     def _make(self) -> None:
         """Under another name first: a file of this name is complete. A write-ahead log of an earlier one is not its."""
-        new = self._path.with_suffix(".new")
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        for left in (new, *(Path(f"{self._path}{suffix}") for suffix in ("-wal", "-shm"))):
-            left.unlink(missing_ok=True)
+        new = f"{self._folder}/index.new"
+        os.makedirs(self._folder, exist_ok=True)
+        for left in (new, f"{self._path}-wal", f"{self._path}-shm"):
+            _remove(left)
         with contextlib.closing(sqlite3.connect(new, isolation_level=None)) as connection:
-            new.chmod(0o640)
+            os.chmod(new, 0o640)
             connection.executescript(f"PRAGMA application_id = {KIND}; PRAGMA user_version = {VERSION}; {_SCHEMA}")
-        new.rename(self._path)
-        _sync_folder(self._path.parent)
-        _sync_folder(self._path.parent.parent)
+        os.rename(new, self._path)
+        _sync_folder(self._folder)
+        _sync_folder(os.path.dirname(self._folder) or ".")
 
     def _connect(self) -> None:
         self._writer, self._reader = self._connection(), self._connection()
@@ -218,7 +218,12 @@ def _is_full(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
 
 
-def _sync_folder(folder: Path) -> None:
+def _remove(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def _sync_folder(folder: str) -> None:
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
