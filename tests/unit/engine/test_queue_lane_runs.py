@@ -1,4 +1,4 @@
-"""A backlog of several priorities: what a poll gets is the same whether it is read by lanes or record by record."""
+"""A backlog: what a poll gets is the same whether it is a slice of what was read for many or read by itself."""
 
 import asyncio
 import random
@@ -151,7 +151,7 @@ async def test_the_end_of_the_log_is_read_in_smaller_blocks_and_what_is_no_block
         await published(broker, *[Record(value=b"x", priority=number % 2) for number in range(100)])
         partition = broker.partition(TOPIC, 0)
         found = await gather_lanes(broker, partition, [(0, [2, 4]), (1, [67, 69])], 10_000)
-        assert found.offsets == [2, 4, 67, 69]
+        assert list(found.offsets) == [2, 4, 67, 69]
         assert {run.end for run in broker.lane_runs._runs.values()} == {64, 80}
         assert await gather_lanes(broker, partition, [(0, [2, 4]), (1, [97, 99])], 10_000) is None
         assert await gather_lanes(broker, partition, [(0, [2, 6]), (1, [5, 9])], 10_000) is None
@@ -167,3 +167,72 @@ async def test_large_records_are_not_read_ahead(open_broker, monkeypatch):
         polls = await drained(broker)
         assert sum(map(len, polls)) == 300
         assert not broker.lane_runs._runs
+
+
+def noted_reads(monkeypatch, broker):
+    """Ranges of the log that were read."""
+    seen = []
+    log = broker.partition(TOPIC, 0).log
+    read = log.read
+
+    def noted(offset, max_bytes, end):
+        seen.append((offset, end))
+        return read(offset, max_bytes, end)
+
+    monkeypatch.setattr(log, "read", noted)
+    return seen
+
+
+async def test_a_backlog_of_one_priority_is_read_once_for_several_polls(open_broker, small_blocks, monkeypatch):
+    async with open_broker() as broker:
+        await made_topic(broker, *(b"%d" % number for number in range(200)))
+        reads = noted_reads(monkeypatch, broker)
+        polls = await drained(broker, 10)
+        assert [[one.value for one in poll] for poll in polls] == [
+            [b"%d" % number for number in range(first, first + 10)] for first in range(0, 200, 10)
+        ]
+        # The last ones are no block yet.
+        assert list(dict.fromkeys(reads)) == [(0, 64), (64, 128), (128, 192), (190, 200)]
+        assert not broker.blocks._blocks, "nobody else comes for them"
+
+
+async def test_what_is_one_read_for_one_poll_is_not_read_ahead(open_broker, small_blocks, monkeypatch):
+    async with open_broker() as broker:
+        await made_topic(broker, *(b"%d" % number for number in range(200)))
+        reads = noted_reads(monkeypatch, broker)
+        polls = await drained(broker, 20)
+        assert sum(map(len, polls)) == 200
+        assert all(end - first <= 20 for first, end in reads)
+        assert not broker.lane_runs._runs
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_with_one_priority_returns_and_delays_every_record_is_done_exactly_once(
+    open_broker, clock, short_ways, small_blocks, monkeypatch, seed
+):
+    monkeypatch.setattr(lane_runs, "MOST_BYTES", 10_000)
+    choose = random.Random(seed)
+    async with open_broker() as broker:
+        await made_topic(broker, max_attempts=1000)
+        reply = asyncio.get_running_loop().create_future()
+        batch = bytearray(codec.encode([Record(value=b"%d" % number) for number in range(1000)]))
+        dues = [clock.now_ns() + 10**9 if choose.random() < 0.01 else 0 for _ in range(1000)]
+        broker.partition(TOPIC, 0).append(batch, reply.set_result, durable=True, dues=dues)
+        assert await reply is None
+        done = []
+
+        async def spoil(part, number):
+            offsets = [record.offset for record in codec.decode(part.records)]
+            back = choose.sample(offsets, choose.randrange(len(offsets))) if choose.random() < 0.2 else []
+            if back:
+                await settle.nack(broker, lease(part, *back), pause_ms=0)
+            left = sorted(set(offsets).difference(back))
+            done.extend(left)
+            if left:
+                await settle.acknowledge(broker, lease(part, *left))
+            return True
+
+        await drained(broker, 10, spoil)
+        assert sorted(done) == [number for number in range(1000) if not dues[number]]
+    assert short_ways[True]
+    assert short_ways[False]

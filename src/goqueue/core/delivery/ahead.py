@@ -2,7 +2,6 @@
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Sequence
 from typing import Protocol
 
 from pyroaring import BitMap64
@@ -33,10 +32,10 @@ class Ahead:
         self._upto = 0
         """All offsets of the lane before this one are known, as far as they were not passed."""
 
-    def find(self, first: int, end: int, limit: int) -> Sequence[int]:
+    def find(self, first: int, end: int, limit: int) -> "array[int]":
         """The first offsets of the lane in a range, in order, as many as `limit`."""
         at = self._at(first, end, limit)
-        return self._offsets[at : at + limit].tolist()
+        return self._offsets[at : at + limit]
 
     def count(self, first: int, end: int, enough: int) -> int:
         """How many there are in a range; any number from `enough` on if there are more."""

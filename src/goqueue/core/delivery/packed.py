@@ -1,5 +1,6 @@
 """Sets of offsets as they are kept: 64-bit Roaring bitmaps, small whether the offsets lie side by side or far apart."""
 
+from array import array
 from collections.abc import Collection, Sequence
 
 from pyroaring import BitMap64
@@ -22,6 +23,9 @@ def pack(offsets: Offsets) -> Packed:
 
 
 def _bitmap(offsets: Collection[int]) -> BitMap64:
+    if isinstance(offsets, array):
+        # Of lanes, which lie apart.
+        return BitMap64(offsets)
     is_range = isinstance(offsets, range) and offsets.step == 1
     ascending: Sequence[int] = offsets if isinstance(offsets, range) and is_range else sorted(offsets)
     count = ascending[-1] - ascending[0] + 1

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from goqueue.engine.partition import Partition
 from goqueue.engine.ports import Buffer
 
-__all__ = ["Block", "Blocks", "widths_of"]
+__all__ = ["Block", "Blocks", "is_complete", "read_block", "widths_of"]
 
 WIDTHS = (2048, 512, 128)
 """How many offsets a block may have, as many as fit: to begin a read is what makes small ones dear."""
@@ -49,8 +49,7 @@ class Blocks:
             if found is not None:
                 self._blocks.move_to_end(key)
                 return found
-        first = offset - offset % width
-        read = self._read(partition, first, first + width, typical_bytes)
+        read = read_block(partition, offset, width, typical_bytes)
         if read is not None:
             with self._lock:
                 self._blocks[key] = read
@@ -58,16 +57,25 @@ class Blocks:
                     self._blocks.popitem(last=False)
         return read
 
-    @staticmethod
-    def _read(partition: Partition, first: int, end: int, typical_bytes: int) -> Block | None:
-        if first < partition.log.start_offset or end > partition.high_watermark:
-            return None
-        # What is typical is more than the average; most often less than that will do.
-        for size in (min(7 * typical_bytes * (end - first) // 8, BLOCK_BYTES), BLOCK_BYTES):
-            chunk = partition.log.read(first, size, end)
-            if chunk.damage:
-                # Only a plain read can say what that means.
-                return None
-            if chunk.next_offset >= end:
-                return Block(chunk.records, first, end)
+
+def is_complete(partition: Partition, offset: int, width: int) -> bool:
+    """Whether all records are written of the block of that width with this offset, and none is gone."""
+    first = offset - offset % width
+    return first >= partition.log.start_offset and first + width <= partition.high_watermark
+
+
+def read_block(partition: Partition, offset: int, width: int, typical_bytes: int) -> Block | None:
+    """As `Blocks.block`, without keeping it."""
+    if not is_complete(partition, offset, width):
         return None
+    first = offset - offset % width
+    end = first + width
+    # What is typical is more than the average; most often less than that will do.
+    for size in (min(7 * typical_bytes * width // 8, BLOCK_BYTES), BLOCK_BYTES):
+        chunk = partition.log.read(first, size, end)
+        if chunk.damage:
+            # Only a plain read can say what that means.
+            return None
+        if chunk.next_offset >= end:
+            return Block(chunk.records, first, end)
+    return None

@@ -12,7 +12,7 @@ from goqueue import codec
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
 from goqueue.engine.ports import Buffer
-from goqueue.engine.queue.blocks import Block, widths_of
+from goqueue.engine.queue.blocks import Block, is_complete, read_block, widths_of
 from goqueue.engine.queue.lane_runs import LaneRun
 from goqueue.errors import OffsetOutOfRange, StorageBusy
 
@@ -24,6 +24,8 @@ INLINE_BYTES = 64 * 1024
 OFFSET_BYTES = 8
 WIDEST_GAP = 16
 """Reading over a few records that are not wanted is cheaper than to begin anew behind them."""
+POLLS_OF_A_BLOCK = 4
+"""To read a block and note where its records begin costs as much as to read twice what a poll wants of it."""
 
 
 class Gathered(NamedTuple):
@@ -50,18 +52,19 @@ async def gather(broker: Broker, partition: Partition, offsets: Sequence[int], m
 async def gather_lanes(
     broker: Broker, partition: Partition, lanes: Sequence[tuple[int, Sequence[int]]], max_bytes: int
 ) -> Gathered | None:
-    """As `gather`, for lanes that are far apart: each with the offsets of its own that are wanted, at least one.
+    """As `gather`, for a backlog: each lane with the offsets of its own that are wanted, at least one.
 
     None where there is no short way: the lanes overlap, they lie too near to the end, or not all of it is there.
     """
-    lanes = sorted(lanes, key=_first_wanted)
-    if any(before[-1] >= behind[0] for (_, before), (_, behind) in pairwise(lanes)):
-        return None
+    if len(lanes) > 1:
+        lanes = sorted(lanes, key=_first_wanted)
+        if any(before[-1] >= behind[0] for (_, before), (_, behind) in pairwise(lanes)):
+            return None
     typical = _typical_bytes(partition)
     widths = broker.lane_runs.widths(typical)
-    if not widths:
+    if not widths or not _is_worth_while(partition, lanes, widths):
         return None
-    parts: list[Buffer] = []
+    parts: list[bytes] = []
     for lane, offsets in lanes:
         start = 0
         while start < len(offsets):
@@ -76,9 +79,26 @@ async def gather_lanes(
                 return None
             parts.append(found)
             start = stop
-    records = b"".join(parts)
-    wanted = [offset for _, offsets in lanes for offset in offsets]
+    records = parts[0] if len(parts) == 1 else b"".join(parts)
+    wanted = _all_wanted(lanes)
     return Gathered(records, wanted, wanted[-1] + 1) if len(records) <= max_bytes else None
+
+
+def _is_worth_while(partition: Partition, lanes: Sequence[tuple[int, Sequence[int]]], widths: Sequence[int]) -> bool:
+    """What lies side by side is read as quickly in another way, unless several polls share what is read."""
+    _, wanted = lanes[0]
+    if len(lanes) > 1 or not isinstance(wanted, range):
+        return True
+    return widths[0] >= POLLS_OF_A_BLOCK * len(wanted) and is_complete(partition, wanted[-1], widths[-1])
+
+
+def _all_wanted(lanes: Sequence[tuple[int, Sequence[int]]]) -> Sequence[int]:
+    if len(lanes) == 1:
+        return lanes[0][1]
+    wanted = array("Q")
+    for _, offsets in lanes:
+        wanted.extend(offsets)
+    return wanted
 
 
 def _first_wanted(of_lane: tuple[int, Sequence[int]]) -> int:
@@ -92,11 +112,15 @@ async def _lane_run(
         run = broker.lane_runs.get(partition, lane, width, offset)
         if run is not None:
             return run
+        if not is_complete(partition, offset, width):
+            continue
+        # Where there is one lane only, nobody else comes for the rest of a block.
+        read = broker.blocks.block if partition.lanes else read_block
         wanted = (partition, offset, width, typical)
         if offset >= partition.log.tail_offset:
-            block = broker.blocks.block(*wanted)
+            block = read(*wanted)
         else:
-            block = await asyncio.get_running_loop().run_in_executor(broker.readers, broker.blocks.block, *wanted)
+            block = await asyncio.get_running_loop().run_in_executor(broker.readers, read, *wanted)
         if block is not None:
             return broker.lane_runs.add(partition, lane, block)
     return None

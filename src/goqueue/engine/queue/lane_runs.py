@@ -1,7 +1,8 @@
 """Records of one lane side by side, as they are taken: under a backlog a poll gets a slice of them.
 
 The records of a lane lie scattered over the log, and each lane is somewhere else in it. What a lane has in a block of
-the log is picked out once for all the polls that come for it; these need no look at a single record.
+the log is picked out once for all the polls that come for it; these need no look at a single record. Where all records
+are normal they are one lane, which lies side by side already: then it is the reading that is done once for many polls.
 """
 
 from array import array
@@ -12,7 +13,6 @@ from typing import NamedTuple
 
 from goqueue import codec
 from goqueue.engine.partition import Partition
-from goqueue.engine.ports import Buffer
 from goqueue.engine.queue.blocks import Block, widths_of
 
 __all__ = ["LaneRuns"]
@@ -33,16 +33,22 @@ class LaneRun(NamedTuple):
     def size(self) -> int:
         return len(self.records) + 2 * OFFSET_BYTES * len(self.starts)
 
-    def slice(self, wanted: Sequence[int]) -> Buffer | None:
-        """The records with these offsets; None if one of them is not there."""
+    def slice(self, wanted: Sequence[int]) -> bytes | None:
+        """The records with these offsets, which ascend; None if one of them is not there."""
         at = bisect_left(self.offsets, wanted[0])
         upto = at + len(wanted)
-        if self.offsets[at:upto] == array("q", wanted):
+        if self._are_at(at, upto, wanted):
             return self.records[self.starts[at] : self.starts[upto]]
         # Some between them are hidden, or done with.
-        packed = array("q", wanted).tobytes()
+        packed = array("Q", wanted).tobytes()
         found, there = codec.pick(self.records, packed)
         return found if there == packed else None
+
+    def _are_at(self, at: int, upto: int, wanted: Sequence[int]) -> bool:
+        if isinstance(wanted, range):
+            # As many as wanted from the first to the last of them: so it is all of them.
+            return upto <= len(self.offsets) and (self.offsets[at], self.offsets[upto - 1]) == (wanted[0], wanted[-1])
+        return self.offsets[at:upto] == (wanted if isinstance(wanted, array) else array("Q", wanted))
 
 
 class LaneRuns:
@@ -73,7 +79,7 @@ class LaneRuns:
     def add(self, partition: Partition, lane: int, block: Block) -> LaneRun:
         wanted = partition.lanes.within(lane, block.first, block.end).to_array().tobytes()
         records, there = codec.pick(block.records, wanted)
-        run = LaneRun(array("q", there), array("q", codec.starts(records)), records, block.end)
+        run = LaneRun(array("Q", there), array("Q", codec.starts(records)), records, block.end)
         width = block.end - block.first
         key = (partition, lane, width, block.first // width)
         if key in self._runs:

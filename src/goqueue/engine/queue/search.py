@@ -80,7 +80,7 @@ class Search:
         parts = self._wanted(width, end, over, now)
         frontiers = {part.lane: part.frontier for part in parts if part.frontier is not None}
         lanes = [(part.lane, part.offsets) for part in parts if part.offsets]
-        found = await gather_lanes(self._broker, self._partition, lanes, room) if len(lanes) > 1 else None
+        found = await gather_lanes(self._broker, self._partition, lanes, room) if lanes else None
         if found is None:
             wanted = lanes[0][1] if len(lanes) == 1 else sorted(chain.from_iterable(offsets for _, offsets in lanes))
             found = await gather(self._broker, self._partition, wanted, room)
