@@ -7,6 +7,7 @@ from goqueue.client.link import Link
 from goqueue.errors import GoQueueError
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
+from goqueue.wire.native.packed_offsets import packed_offsets
 
 TOPIC = "queue-protocol"
 
@@ -30,8 +31,8 @@ async def part(shared_server, link, request):
     return found
 
 
-def settle(part, *runs, action="ack", **options):
-    lease = messages.LeasedRecords(part.topic, part.partition, part.grant, part.token, runs)
+def settle(part, *runs, action="ack", packed=b"", **options):
+    lease = messages.LeasedRecords(part.topic, part.partition, part.grant, part.token, runs, packed)
     return messages.Settle(part.topic, action, (lease,), **options)
 
 
@@ -62,6 +63,40 @@ async def test_runs_of_records_that_make_no_sense_are_refused(link, part, action
         code = await outcome(link, settle(part, *runs, action=action, **more))
         assert code in ("invalid_request", "unknown_receipt"), runs
     assert await outcome(link, settle(part, (0, 3))) is None
+
+
+@pytest.mark.parametrize("action", ["ack", "nack", "reject", "extend", "release"])
+async def test_packed_offsets_that_make_no_sense_are_refused(link, part, action):
+    more = {"delay_ms": 1000} if action == "extend" else {}
+    for packed in (
+        b"1234567",
+        packed_offsets([0]) + b"\0",
+        packed_offsets([3]),
+        packed_offsets([0, 1, 2, 3]),
+        packed_offsets([2**63 - 1]),
+        packed_offsets([0, 2**64 - 1]),
+        packed_offsets([0] * 100_001),
+    ):
+        code = await outcome(link, settle(part, action=action, packed=packed, **more))
+        assert code in ("invalid_request", "unknown_receipt"), packed[:40]
+    assert await outcome(link, settle(part, packed=packed_offsets([0, 1, 2]))) is None
+
+
+async def test_packed_offsets_in_any_order_twice_and_beside_runs_count_once(link, part):
+    packed = packed_offsets([2, 0, 2])
+    assert await outcome(link, settle(part, (0, 2), action="nack", packed=packed, delay_ms=0)) is None
+    take = messages.Take(part.topic, "worker", (part.topic,))
+    reply, _ = await link.request(Opcode.TAKE, take, messages.TakeReply)
+    assert reply.knows_packed
+    assert [(one.deliveries, one.failures) for one in reply.parts[0].redelivered] == [(2, 1)] * 3
+
+
+async def test_an_acknowledgement_by_packed_offsets_may_be_repeated_and_is_refused_to_another_grant(link, part):
+    packed = packed_offsets([0, 2])
+    assert await outcome(link, settle(part, packed=packed)) is None
+    assert await outcome(link, settle(part, packed=packed)) is None
+    assert await outcome(link, settle(part, (1, 1), action="release")) is None
+    assert await outcome(link, settle(part, packed=packed_offsets([0, 1]))) == "unknown_receipt"
 
 
 async def test_runs_that_overlap_count_once(link, part):

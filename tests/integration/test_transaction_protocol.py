@@ -11,6 +11,7 @@ from goqueue.model.record import Record
 from goqueue.wire.native import messages
 from goqueue.wire.native import transactions as wire
 from goqueue.wire.native.frames import Opcode
+from goqueue.wire.native.packed_offsets import packed_offsets
 from tests.behaviour.serving import name_of
 
 LARGEST = 2**63 - 1
@@ -187,6 +188,11 @@ async def test_leases_that_make_no_sense_are_refused_and_only_an_abort_is_left(s
     ref = await begun(link, topic)
     assert (await ask(link, Opcode.ADD_ACKS, acks(ref, (0, 3)), wire.AcksAdded)).dead == 0
     assert await refusal(link, Opcode.ADD_ACKS, acks(ref, (0, 3)), wire.AcksAdded) is not None
+    await ask(link, Opcode.ABORT_TRANSACTION, wire.EndTransaction(ref))
+    apart = messages.LeasedRecords(topic, 0, part.grant, part.token, (), packed_offsets([0, 2]))
+    ref = await begun(link, topic)
+    assert (await ask(link, Opcode.ADD_ACKS, wire.AddAcks(ref, topic, "ack", (apart,)), wire.AcksAdded)).dead == 0
+    assert await refusal(link, Opcode.ADD_ACKS, acks(ref, (2, 1)), wire.AcksAdded) is not None
     await ask(link, Opcode.ABORT_TRANSACTION, wire.EndTransaction(ref))
 
 

@@ -3,6 +3,7 @@
 import struct
 from typing import NamedTuple
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -151,6 +152,26 @@ def test_plain_records_come_as_rows_and_others_not_at_all(records):
         wanted = [Row("here", r.offset, r.timestamp_ns, r.key, r.value, r.headers, r.priority) for r in records]
         assert rows == wanted
         assert {type(one) for one in rows} <= {Row}
+
+
+class Shared(NamedTuple):
+    item: object
+    number: int
+    text: str
+
+
+@given(st.lists(st.integers() | st.text() | st.tuples(st.binary())))
+def test_items_come_as_rows_with_what_they_share(items):
+    rows = agree("rows", items, Shared, (7, "all"))
+    assert rows == [Shared(item, 7, "all") for item in items]
+    assert {type(one) for one in rows} <= {Shared}
+    assert agree("rows", items, tuple, ()) == [(item,) for item in items]
+
+
+@pytest.mark.parametrize("codec", [compiled, twin])
+def test_rows_of_what_is_no_tuple_are_refused(codec):
+    with pytest.raises(TypeError):
+        codec.rows([1], list, ())
 
 
 @settings(max_examples=400)

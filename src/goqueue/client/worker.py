@@ -3,14 +3,13 @@
 import asyncio
 import secrets
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable
-from functools import partial
-from itertools import repeat
-from operator import attrgetter
+from collections.abc import AsyncIterator, Iterable
+from operator import attrgetter, itemgetter
 from typing import Literal, NamedTuple, Self
 
 import msgspec
 
+from goqueue import codec
 from goqueue.client.connection import CLOSE_WITHIN_S
 from goqueue.client.link import DEFAULT_BOOTSTRAP, Link
 from goqueue.client.message import Message, RawBatch, open_batch
@@ -20,6 +19,7 @@ from goqueue.model.log import LogId
 from goqueue.model.runs import runs_of
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
+from goqueue.wire.native.packed_offsets import packed_offsets
 
 __all__ = ["Job", "Settlement", "Worker", "WorkerSettings", "leases_of"]
 
@@ -27,7 +27,7 @@ LONGEST_WAIT_MS = 30_000
 UNREACHABLE_FOR_S = 30.0
 """So long a broker may be away, for a restart say, before a worker gives up."""
 
-_priority = attrgetter("priority")
+_priority = itemgetter(Message._fields.index("priority"))
 _urgency = attrgetter("message.priority")
 
 Action = Literal["ack", "nack", "reject", "extend", "release"]
@@ -55,6 +55,8 @@ class _Grant(NamedTuple):
     number: int
     token: str
     group: str = ""
+    knows_packed: bool = False
+    """Whether the broker that gave it knows packed offsets."""
 
 
 class Job(NamedTuple):
@@ -78,9 +80,6 @@ class Job(NamedTuple):
     def carrier(self) -> dict[str, str]:
         """As that of the message."""
         return self.message.carrier
-
-
-_new_job: Callable[[tuple[Message, int, int, int, _Grant]], Job] = partial(tuple.__new__, Job)
 
 
 class Settlement(NamedTuple):
@@ -200,7 +199,8 @@ class Worker:
         jobs: list[Job] = []
         at = 0
         for part in reply.parts:
-            jobs += _jobs(self._group, part, memoryview(tail)[at : at + part.length], in_key_order=wish.key_order)
+            grant = _Grant(LogId(part.topic, part.partition), part.grant, part.token, self._group, reply.knows_packed)
+            jobs += _jobs(grant, part, memoryview(tail)[at : at + part.length], in_key_order=wish.key_order)
             at += part.length
         if len(reply.parts) > 1 and not wish.key_order:
             jobs.sort(key=_urgency)
@@ -262,8 +262,7 @@ class Worker:
         )
 
 
-def _jobs(group: str, part: messages.TakenPart, records: memoryview, *, in_key_order: bool) -> list[Job]:
-    grant = _Grant(LogId(part.topic, part.partition), part.grant, part.token, group)
+def _jobs(grant: _Grant, part: messages.TakenPart, records: memoryview, *, in_key_order: bool) -> list[Job]:
     known = {one.offset: (one.deliveries, one.failures) for one in part.redelivered}
     opened = open_batch(RawBatch(part.topic, part.partition, records, 0))
     if opened.fault is not None and not opened.messages:
@@ -272,9 +271,7 @@ def _jobs(group: str, part: messages.TakenPart, records: memoryview, *, in_key_o
         # They come in the order of the log; within what was taken, the most urgent are first.
         opened.messages.sort(key=_priority)
     if not known:
-        # Without a step of Python for each.
-        fields = zip(opened.messages, repeat(1), repeat(0), repeat(part.deadline_ns), repeat(grant))
-        return list(map(_new_job, fields))
+        return codec.rows(opened.messages, Job, (1, 0, part.deadline_ns, grant))
     return [Job(message, *known.get(message.offset, (1, 0)), part.deadline_ns, grant) for message in opened.messages]
 
 
@@ -286,9 +283,15 @@ def leases_of(jobs: Iterable[Job]) -> tuple[messages.LeasedRecords, ...]:
         if grant is not last:
             last, offsets = grant, by_grant.setdefault(grant, [])
         offsets.append(message.offset)
-    return tuple(
-        messages.LeasedRecords(
-            grant.log.topic, grant.log.partition, grant.number, grant.token, runs_of(sorted(offsets))
-        )
-        for grant, offsets in by_grant.items()
-    )
+    return tuple([_lease(grant, offsets) for grant, offsets in by_grant.items()])
+
+
+def _lease(grant: _Grant, offsets: list[int]) -> messages.LeasedRecords:
+    """Of offsets in any order; a job may be named twice."""
+    offsets.sort()
+    first, count = offsets[0], len(offsets)
+    if offsets[-1] - first + 1 == count == len(set(offsets)):
+        return messages.LeasedRecords(*grant.log, grant.number, grant.token, ((first, count),))
+    if grant.knows_packed:
+        return messages.LeasedRecords(*grant.log, grant.number, grant.token, (), packed_offsets(offsets))
+    return messages.LeasedRecords(*grant.log, grant.number, grant.token, runs_of(sorted(set(offsets))))

@@ -69,6 +69,7 @@ __all__ = [
     "latest_by_key",
     "pick",
     "retain_latest",
+    "rows",
     "scan",
     "seek",
     "seek_time",
@@ -878,6 +879,24 @@ def decode_plain(buf, kind, tuple before not None):
     if not issubclass(kind, tuple):
         raise TypeError(f"{kind!r} is no kind of tuple")
     return decode_all(buf, kind, before)
+
+
+def rows(list items not None, kind, tuple after not None):
+    """For each item a `kind` of tuple: the item, and `after`. Nothing in these may ever lead back to the tuple."""
+    if not issubclass(kind, tuple):
+        raise TypeError(f"{kind!r} is no kind of tuple")
+    cdef Py_ssize_t at, known = len(after)
+    cdef list found = []
+    cdef object row
+    for item in items:
+        row = gq_new_row(kind, known + 1)
+        put_item(row, 0, item)
+        for at in range(known):
+            put_item(row, at + 1, after[at])
+        # As of messages: the garbage collector need not look at them.
+        PyObject_GC_UnTrack(<void *>row)
+        found.append(row)
+    return found
 
 
 # --- columns ---------------------------------------------------------------------------------------------------------

@@ -1,4 +1,6 @@
-"""Offsets of leases come as runs: what they stand for, and which are refused."""
+"""Offsets of leases come as runs or one by one: what they stand for, and which are refused."""
+
+from array import array
 
 import pytest
 
@@ -25,6 +27,20 @@ def test_runs_stand_for_their_offsets(runs, offsets):
     assert list(offsets_of(runs)) == offsets
 
 
+def test_offsets_that_are_named_one_by_one_count_once_with_those_of_runs():
+    assert list(offsets_of((), array("Q", [9, 3, 9]))) == [3, 9]
+    assert list(offsets_of(((2, 2), (9, 1)), array("Q", [3, 7]))) == [2, 3, 7, 9]
+    assert list(offsets_of(((2, 2),), array("Q"))) == [2, 3]
+    assert list(offsets_of((), array("Q", [LAST]))) == [LAST]
+
+
+@pytest.mark.parametrize("offset", [LARGEST_OFFSET, 1 << 63, (1 << 64) - 1])
+@pytest.mark.parametrize("runs", [(), ((1, 1),)])
+def test_an_offset_that_no_record_can_have_is_nobodys_among_others_either(offset, runs):
+    with pytest.raises(UnknownReceipt):
+        offsets_of(runs, array("Q", [1, offset]))
+
+
 @pytest.mark.parametrize("first", [-1, LARGEST_OFFSET, 1 << 63, 1 << 64])
 @pytest.mark.parametrize("others", [(), ((1, 1),), ((1, MOST_UNFOLDED),)])
 def test_offsets_that_no_record_can_have_are_nobodys(first, others):
@@ -46,3 +62,9 @@ def test_offsets_that_no_record_can_have_are_nobodys(first, others):
 def test_runs_of_nothing_and_of_too_much_are_refused(leases):
     with pytest.raises(InvalidRequest):
         check_runs(leases)
+
+
+def test_what_is_named_one_by_one_counts_with_the_runs():
+    check_runs([((1, 1),)], MOST_SETTLED - 1)
+    with pytest.raises(InvalidRequest):
+        check_runs([((1, 1),)], MOST_SETTLED)

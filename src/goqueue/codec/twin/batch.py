@@ -39,7 +39,7 @@ from goqueue.codec.twin.header import (
 )
 from goqueue.model.record import Record
 
-__all__ = ["decode", "decode_plain", "encode", "encode_values", "stamp"]
+__all__ = ["decode", "decode_plain", "encode", "encode_values", "rows", "stamp"]
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
 
@@ -234,3 +234,10 @@ def decode_plain(buf: Buffer, kind: type[Row], before: tuple[object, ...]) -> li
         tuple.__new__(kind, (*before, one.offset, one.timestamp_ns, one.key, one.value, one.headers, one.priority))
         for one in records
     ]
+
+
+def rows(items: list[Any], kind: type[Row], after: tuple[object, ...]) -> list[Row]:
+    """For each item a `kind` of tuple: the item, and `after`. Nothing in these may ever lead back to the tuple."""
+    if not issubclass(kind, tuple):
+        raise TypeError(f"{kind!r} is no kind of tuple")
+    return [tuple.__new__(kind, (item, *after)) for item in items]

@@ -33,9 +33,12 @@ class LeaseOutcome(msgspec.Struct, frozen=True):
     """Until when they are the consumer's, of an extension."""
 
 
-def check_runs(leases: Iterable[Sequence[tuple[int, int]]]) -> None:
-    """Before they are written out: a few bytes can name more offsets than there is memory."""
-    total = 0
+def check_runs(leases: Iterable[Sequence[tuple[int, int]]], others: int = 0) -> None:
+    """Before they are written out: a few bytes can name more offsets than there is memory.
+
+    So many `others` are named beside them, one by one.
+    """
+    total = others
     for runs in leases:
         if len(runs) > 1 and (packed := codec.unfold(runs, MOST_SETTLED)) is not None:
             # Quicker than to look at each of them here.

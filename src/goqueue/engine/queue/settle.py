@@ -235,8 +235,19 @@ def leased_records(broker: Broker, lease: Lease) -> tuple[QueueState, BitMap64]:
     return state, offsets
 
 
-def offsets_of(runs: Sequence[tuple[int, int]]) -> BitMap64:
-    """The offsets of runs, each of which is given by its first one and how many they are, at least one."""
+def offsets_of(runs: Sequence[tuple[int, int]], others: "array[int] | None" = None) -> BitMap64:
+    """The offsets of runs, each of which is given by its first one and how many they are, at least one; and others."""
+    if not others:
+        return _unfolded(runs)
+    offsets = BitMap64(others)
+    if runs:
+        offsets |= _unfolded(runs)
+    if offsets.max() >= LARGEST_OFFSET:
+        raise _no_such_offsets()
+    return offsets
+
+
+def _unfolded(runs: Sequence[tuple[int, int]]) -> BitMap64:
     if len(runs) == 1 and 0 <= runs[0][0] <= LARGEST_OFFSET - runs[0][1]:
         # As mostly.
         first, count = runs[0]
@@ -249,6 +260,10 @@ def offsets_of(runs: Sequence[tuple[int, int]]) -> BitMap64:
     offsets = BitMap64()
     for first, count in runs:
         if not 0 <= first <= LARGEST_OFFSET - count:
-            raise UnknownReceipt(f"there are no records with such offsets, the largest is {LARGEST_OFFSET}")
+            raise _no_such_offsets()
         offsets.add_range(first, first + count)
     return offsets
+
+
+def _no_such_offsets() -> UnknownReceipt:
+    return UnknownReceipt(f"there are no records with such offsets, the largest is {LARGEST_OFFSET}")

@@ -5,13 +5,12 @@ from typing import Any
 
 from goqueue.engine.broker import Broker
 from goqueue.engine.poll import Poll, poll
-from goqueue.engine.queue.by_lease import check_runs, settle_lease
-from goqueue.engine.queue.settle import Lease, offsets_of
+from goqueue.engine.queue.by_lease import settle_lease
 from goqueue.engine.queue.take import Taken
 from goqueue.errors import GoQueueError
 from goqueue.gateways.native.connection import Buffer
 from goqueue.gateways.native.fetching import FETCH_BYTES
-from goqueue.model.log import LogId
+from goqueue.gateways.native.leases import check_leases, lease_of
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
 
@@ -59,18 +58,17 @@ class QueueHandlers:
             taken = []
         finally:
             self._waits.discard(task)
-        return messages.TakeReply(tuple(map(_part, taken))), [part.records for part in taken]
+        reply = messages.TakeReply(tuple(map(_part, taken)), knows_packed=True)
+        return reply, [part.records for part in taken]
 
     async def settle(self, request: messages.Settle) -> tuple[messages.SettleReply, list[Buffer]]:
-        check_runs(lease.runs for lease in request.leases)
+        check_leases(request.leases)
         parts = [await self._settle_one(request, lease) for lease in request.leases]
         return messages.SettleReply(tuple(parts)), []
 
     async def _settle_one(self, request: messages.Settle, given: messages.LeasedRecords) -> messages.SettledPart:
         try:
-            lease = Lease(
-                request.group, LogId(given.topic, given.partition), given.grant, given.token, offsets_of(given.runs)
-            )
+            lease = lease_of(request.group, given)
             done = await settle_lease(self._broker, lease, request.action, request.reason, request.delay_ms)
         except GoQueueError as refusal:
             return messages.SettledPart(messages.ErrorReply(refusal.code, refusal.message, refusal.hint))

@@ -4,13 +4,12 @@ from typing import Any
 
 from goqueue.core.groups.decisions.committing import OffsetAndMetadata
 from goqueue.engine.broker import Broker
-from goqueue.engine.queue.by_lease import check_runs
-from goqueue.engine.queue.settle import Lease, offsets_of
 from goqueue.engine.transactions import beginning, ending
 from goqueue.engine.transactions.beginning import InTransaction
 from goqueue.engine.transactions.pledging import pledge_all
 from goqueue.errors import InvalidRequest
 from goqueue.gateways.native.group_handlers import Route
+from goqueue.gateways.native.leases import check_leases, lease_of
 from goqueue.model.log import LogId
 from goqueue.wire.native import messages
 from goqueue.wire.native import transactions as wire
@@ -104,9 +103,6 @@ async def _pledge_all(broker: Broker, request: wire.AddAcks) -> int:
     beginning.check(broker, ref)
     if not request.leases:
         raise InvalidRequest("no records", hint="say which records it is about")
-    check_runs(given.runs for given in request.leases)
-    leases = (
-        Lease(request.group, LogId(given.topic, given.partition), given.grant, given.token, offsets_of(given.runs))
-        for given in request.leases
-    )
+    check_leases(request.leases)
+    leases = (lease_of(request.group, given) for given in request.leases)
     return (await pledge_all(broker, ref, leases, request.action, request.reason, request.delay_ms))[1]

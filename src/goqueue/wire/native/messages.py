@@ -473,16 +473,20 @@ class TakenPart(msgspec.Struct, frozen=True, array_like=True):
 
 class TakeReply(msgspec.Struct, frozen=True, array_like=True):
     parts: tuple[TakenPart, ...]
+    knows_packed: bool = False
+    """Whether the broker knows `LeasedRecords.packed`."""
 
 
 class LeasedRecords(msgspec.Struct, frozen=True, array_like=True):
-    """Records of one grant, as runs of offsets: the first of each and how many."""
+    """Records of one grant, as runs of offsets, the first of each and how many; or those that lie apart, packed."""
 
     topic: str
     partition: int
     grant: int
     token: str
     runs: tuple[tuple[int, int], ...]
+    packed: bytes = b""
+    """Offsets in any order, see `goqueue.wire.native.packed_offsets`."""
 
 
 class Settle(msgspec.Struct, frozen=True, array_like=True):
