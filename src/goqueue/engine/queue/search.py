@@ -6,7 +6,6 @@ from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
 
 from goqueue import codec
 from goqueue.core.delivery.delivery import Looked
@@ -15,12 +14,14 @@ from goqueue.core.tracing.places import Place
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
 from goqueue.engine.queue.gather import Gathered, gather, gather_lanes
+from goqueue.engine.queue.lane_runs import LanePart
 from goqueue.engine.queue.states import QueueState
 from goqueue.engine.tracing.choosing import place_of
 from goqueue.engine.tracing.dead_letters import note_expired
 from goqueue.engine.visibility import hidden, hides_nothing, is_never
 from goqueue.model.expiry import EXPIRES_HEADER, expiry_of
 from goqueue.model.ids import InstantNs
+from goqueue.model.priority import NORMAL
 from goqueue.model.topic import Expired, TopicName
 
 __all__ = ["Search"]
@@ -31,20 +32,6 @@ MOST_PASSED = 10_000
 """Hidden records that one look passes over."""
 _find_expiry = re.compile(re.escape(EXPIRES_HEADER.encode())).search
 """A sixth of what `in` takes, which is felt: every record that is delivered is looked through."""
-
-
-class _Part(NamedTuple):
-    """What is wanted of one lane: records that come again, new ones, and how far those reach."""
-
-    lane: int
-    again: list[int]
-    new: Sequence[int]
-    frontier: int | None
-
-    @property
-    def offsets(self) -> Sequence[int]:
-        """In order, as all that comes again lies before what is new."""
-        return [*self.again, *self.new] if self.again else self.new
 
 
 class Search:
@@ -77,22 +64,24 @@ class Search:
         self._waiting = delivery.ready(end, now=now, enough=self._state.lanes.enough(width))
         self._hides_nothing = hides_nothing(self._partition, delivery.floor)
         over: list[int] = []
-        parts = self._wanted(width, end, over, now)
-        frontiers = {part.lane: part.frontier for part in parts if part.frontier is not None}
-        lanes = [(part.lane, part.offsets) for part in parts if part.offsets]
-        found = await gather_lanes(self._broker, self._partition, lanes, room) if lanes else None
+        frontiers: dict[int, int] = {}
+        lanes = self._wanted(width, end, frontiers, over, now)
+        # With key order a poll looks at each record, whatever its lane.
+        is_short = bool(lanes) and not delivery.in_key_order
+        found = await gather_lanes(self._broker, self._partition, lanes, room) if is_short else None
         if found is None:
-            wanted = lanes[0][1] if len(lanes) == 1 else sorted(chain.from_iterable(offsets for _, offsets in lanes))
+            offsets = [lane.offsets for lane in lanes]
+            wanted = offsets[0] if len(lanes) == 1 else sorted(chain.from_iterable(offsets))
             found = await gather(self._broker, self._partition, wanted, room)
             if len(found.offsets) < len(wanted):
                 there = set(found.offsets)
                 over += [offset for offset in wanted if offset < found.reached and offset not in there]
-                _hold_back(frontiers, parts, found.reached)
+                self._hold_back(frontiers, lanes, found.reached)
         if _find_expiry(found.records):
             found = self._without_expired(found, over, now)
         self.looked = Looked(found.offsets, frontiers, (), over)
         if delivery.in_key_order:
-            found = self._put_in_key_order(found, {offset for part in parts for offset in part.new})
+            found = self._put_in_key_order(found)
         if self.expired:
             # Dead letters are moved out of a lease, as all others are.
             keys = [*self.looked.keys, *(0 for _ in self.expired)] if self.looked.keys else ()
@@ -102,13 +91,28 @@ class Search:
         self._taken_by_lane = _count_by_lane(lanes, self.looked.taken)
         return found
 
-    def _wanted(self, width: int, end: int, over: list[int], now: InstantNs) -> list["_Part"]:
-        """What to take of each lane whose turn it is."""
+    def _wanted(
+        self, width: int, end: int, frontiers: dict[int, int], over: list[int], now: InstantNs
+    ) -> list[LanePart]:
+        """What to take of each lane whose turn it is; how far that goes is noted in `frontiers`."""
+        delivery, next_of = self._state.delivery, self._broker.lane_runs.next
+        is_plain = self._hides_nothing and not delivery.in_key_order and not delivery.has_again
         parts = []
         for lane, count in _by_lane(self._state.lanes.plan(self._waiting, width, now=now)).items():
-            again = self._again(lane, count, over)
-            new, frontier = self._new(lane, count - len(again), end) if count > len(again) else ([], None)
-            parts.append(_Part(lane, again, new, frontier))
+            part = next_of(self._partition, lane, delivery.frontier(lane), count) if is_plain else None
+            if part is not None and part.offsets[-1] < end:
+                frontiers[lane] = part.offsets[-1] + 1
+                parts.append(part)
+                continue
+            offsets: Sequence[int] = self._again(lane, count, over)
+            if len(offsets) < count:
+                new, frontier = self._new(lane, count - len(offsets), end)
+                # All that comes again lies before what is new.
+                offsets = [*offsets, *new] if offsets else new
+                if frontier is not None:
+                    frontiers[lane] = frontier
+            if offsets:
+                parts.append(LanePart(lane, offsets))
         return parts
 
     def _without_expired(self, found: Gathered, over: list[int], now: InstantNs) -> Gathered:
@@ -168,9 +172,10 @@ class Search:
         asleep = sorted(set(passed).difference(never))
         self.looked = self.looked._replace(asleep=asleep, skipped=[*self.looked.skipped, *never])
 
-    def _put_in_key_order(self, found: Gathered, fresh: set[int]) -> Gathered:
+    def _put_in_key_order(self, found: Gathered) -> Gathered:
         """Leave out records of keys that are under way; they get their turn when those are done with."""
         delivery = self._state.delivery
+        first_new = delivery.frontier(NORMAL)
         taken: list[int] = []
         keys: list[int] = []
         deferred: list[tuple[int, int]] = []
@@ -179,11 +184,11 @@ class Search:
         for record in codec.decode(found.records):
             key = _key_hash(record.key)
             # One that slept has not begun either, unlike others that come again.
-            is_begun = record.offset not in fresh and not delivery.is_asleep(record.offset)
+            is_begun = record.offset < first_new and not delivery.is_asleep(record.offset)
             is_free = is_begun or key == 0 or (key not in begun and delivery.is_key_free(key))
             has_room = delivery.deferred_count + len(deferred) < MOST_DEFERRED
             if len(taken) >= self._limit or not (is_free or has_room):
-                if record.offset not in fresh:
+                if record.offset < first_new:
                     continue
                 frontiers = {lane: min(at, record.offset) for lane, at in frontiers.items()}
                 break
@@ -197,29 +202,28 @@ class Search:
         records, _ = codec.pick(found.records, array("q", taken).tobytes())
         return Gathered(records, taken, found.reached)
 
+    def _hold_back(self, frontiers: dict[int, int], lanes: Sequence[LanePart], reached: int) -> None:
+        """Where the bytes did not suffice, a lane is to be looked through from there the next time."""
+        for lane, offsets, _ in lanes:
+            first = max(reached, self._state.delivery.frontier(lane))
+            left = next((offset for offset in offsets if offset >= first), None)
+            if left is not None:
+                frontiers[lane] = min(frontiers[lane], left)
+
     def served(self, now: InstantNs) -> None:
-        taken = [TakeOfLane(lane, count) for lane, count in self._taken_by_lane.items()]
-        for lane, count in taken:
+        for lane, count in self._taken_by_lane.items():
             self._state.dequeued.note(lane, count, now=now)
-        self._state.lanes.served(self._waiting, taken, now=now)
+        self._state.lanes.served(self._waiting, self._taken_by_lane.items(), now=now)
         self._partition.tally.expired += self._too_old
         if self._expired and self._broker.tracing.is_on:
             note_expired(self._broker, self._state, self._expired, now)
 
 
-def _hold_back(frontiers: dict[int, int], parts: Sequence["_Part"], reached: int) -> None:
-    """Where the bytes did not suffice, a lane is to be looked through from there the next time."""
-    for part in parts:
-        left = [offset for offset in part.new if offset >= reached]
-        if left:
-            frontiers[part.lane] = min(frontiers[part.lane], left[0])
-
-
-def _count_by_lane(lanes: Sequence[tuple[int, Sequence[int]]], taken: Sequence[int]) -> Mapping[int, int]:
-    counts = {lane: len(offsets) for lane, offsets in lanes}
+def _count_by_lane(lanes: Sequence[LanePart], taken: Sequence[int]) -> Mapping[int, int]:
+    counts = {lane: len(offsets) for lane, offsets, _ in lanes}
     if len(taken) == sum(counts.values()):
         return counts
-    lane_of = {offset: lane for lane, offsets in lanes for offset in offsets}
+    lane_of = {offset: lane for lane, offsets, _ in lanes for offset in offsets}
     return Counter(map(lane_of.__getitem__, taken))
 
 
