@@ -2,7 +2,9 @@
 
 import asyncio
 import random
+from array import array
 
+import msgspec
 import pytest
 
 from goqueue import codec
@@ -239,3 +241,39 @@ async def test_with_one_priority_returns_and_delays_every_record_is_done_exactly
         assert sorted(done) == [number for number in range(1000) if not dues[number]]
     assert short_ways[True]
     assert short_ways[False]
+
+
+@pytest.mark.parametrize("priorities", [1, 2])
+async def test_records_that_the_log_has_no_more_are_passed_over_and_hold_up_nobody(
+    open_broker, small_blocks, monkeypatch, priorities
+):
+    gone = {5, 70, 71, 150}
+    async with open_broker() as broker:
+        await made_topic(broker)
+        await published(broker, *[Record(value=b"x", priority=number % priorities + 2) for number in range(256)])
+        log = broker.partition(TOPIC, 0).log
+        read = log.read
+
+        def without_them(offset, max_bytes, end):
+            chunk = read(offset, max_bytes, end)
+            kept = [one.offset for one in codec.decode(chunk.records) if one.offset not in gone]
+            records, _ = codec.pick(chunk.records, array("q", kept).tobytes())
+            return msgspec.structs.replace(chunk, records=records)
+
+        monkeypatch.setattr(log, "read", without_them)
+        polls = await drained(broker, 10)
+        assert sorted(one.offset for poll in polls for one in poll) == sorted(set(range(256)) - gone)
+        assert broker.queues.get("billing", LOG).delivery.floor == 256
+
+
+async def test_with_key_order_all_priorities_are_one_lane_and_none_is_left_out(open_broker, small_blocks):
+    async with open_broker() as broker:
+        await made_topic(broker)
+        await published(broker, *[Record(value=b"x", priority=number % LANES) for number in range(200)])
+        # Another group has made runs of the lanes.
+        assert sum(map(len, await drained(broker, 10))) == 200
+        polls = []
+        while parts := await take(broker, 10, group="by-key", in_key_order=True):
+            polls.append([one.offset for one in codec.decode(parts[0].records)])
+            await settle.acknowledge(broker, lease(parts[0], group="by-key"))
+        assert polls == [list(range(first, first + 10)) for first in range(0, 200, 10)]

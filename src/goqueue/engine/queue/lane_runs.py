@@ -14,6 +14,7 @@ from typing import NamedTuple
 from goqueue import codec
 from goqueue.engine.partition import Partition
 from goqueue.engine.queue.blocks import Block, widths_of
+from goqueue.model.priority import LANES
 
 __all__ = ["LanePart", "LaneRun", "LaneRuns"]
 
@@ -68,8 +69,8 @@ class LaneRuns:
         self._runs: OrderedDict[tuple[Partition, int, int, int], LaneRun] = OrderedDict()
         self._bytes = 0
         self._partitions: Counter[Partition] = Counter()
-        self._width_of: dict[Partition, int] = {}
-        """Of the block that was added last of a partition that has some."""
+        self._widths: dict[Partition, list[int]] = {}
+        """How wide the block is that was added last, for each lane of a partition that has some; 0 if none was."""
 
     def widths(self, typical_bytes: int) -> Sequence[int]:
         """Of the blocks to take them from, the widest first, for records of that size.
@@ -85,8 +86,8 @@ class LaneRuns:
 
         None, too, where not all that the lane has is in the log any more: somebody has to look which.
         """
-        width = self._width_of.get(partition)
-        run = None if width is None else self.get(partition, lane, width, first)
+        widths = self._widths.get(partition)
+        run = self.get(partition, lane, widths[lane], first) if widths is not None and widths[lane] else None
         if run is None or not run.is_whole:
             return None
         at = bisect_left(run.offsets, first)
@@ -116,7 +117,7 @@ class LaneRuns:
             self._drop(key)
         self._runs[key] = run
         self._partitions[partition] += 1
-        self._width_of[partition] = width
+        self._widths.setdefault(partition, [0] * LANES)[lane] = width
         self._bytes += run.size
         while self._bytes > MOST_BYTES:
             self._drop(next(iter(self._runs)))
@@ -127,4 +128,4 @@ class LaneRuns:
         self._partitions[key[0]] -= 1
         if not self._partitions[key[0]]:
             del self._partitions[key[0]]
-            del self._width_of[key[0]]
+            del self._widths[key[0]]
