@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from goqueue.client.sync import Producer
+from tests.behaviour.exposed import exposed
 
 
 def values(frame):
@@ -148,3 +149,23 @@ def test_of_several_trace_contexts_the_last_counts_and_other_headers_none(table,
     producer.send(topic, b"broken", headers=[("traceparent", b"nonsense")], partition=0).result()
     rows = {bytes(row.value): row.trace_id for row in table(subscribe=topic).load().collect()}
     assert rows == {b"two": "b" * 32, b"none": None, b"broken": None}
+
+
+def test_a_read_in_pieces_takes_little_more_from_the_broker_than_it_gives(table, server, producer, topic):
+    producer.send_many(topic, [b"x" * 1000] * 30_000, partition=0)
+    assert table(subscribe=topic, minPartitions="3").load().count() == 30_000
+    fetched = exposed(server).value("goqueue_consumer_fetched_bytes_total", topic=topic)
+    stored = exposed(server).value("goqueue_storage_topic_bytes", topic=topic)
+    assert stored <= fetched < 1.2 * stored
+
+
+def test_records_that_grow_within_a_piece_come_all_and_once(table, producer, topic):
+    sizes = [10] * 100_000 + [3000] * 4000 + [1] * 1000 + [200_000] * 20
+    producer.send_many(topic, [b"%06d" % number + b"x" * size for number, size in enumerate(sizes)], partition=0)
+    rows = (
+        table(subscribe=topic)
+        .load()
+        .selectExpr("int(substring(string(value), 1, 6)) AS number", "length(value) AS size")
+    )
+    expected = [(number, size + 6) for number, size in enumerate(sizes)]
+    assert [tuple(row) for row in rows.collect()] == expected

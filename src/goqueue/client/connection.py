@@ -68,7 +68,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         tail: Buffer = b"",
         *,
         within_s: float = ANSWER_WITHIN_S,
-    ) -> tuple[Reply, bytes]:
+    ) -> tuple[Reply, memoryview]:
         """Ask and wait for the answer; the connection is given up when there is none in time."""
         overdue = asyncio.get_running_loop().call_later(within_s, self.hang_up, f"no answer within {within_s:g} s")
         try:
@@ -79,9 +79,9 @@ class ClientConnection(asyncio.BufferedProtocol):
         answer: Reply = _decoder(cast(Any, reply))(head)
         return answer, rest
 
-    def ask(self, opcode: Opcode, head: bytes, tail: Buffer) -> asyncio.Future[tuple[bytes, bytes]]:
+    def ask(self, opcode: Opcode, head: bytes, tail: Buffer) -> asyncio.Future[tuple[bytes, memoryview]]:
         """Send at once; the future has head and tail of the reply when that is there."""
-        future: asyncio.Future[tuple[bytes, bytes]] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[tuple[bytes, memoryview]] = asyncio.get_running_loop().create_future()
 
         def answered(answer: Frame | GoQueueError) -> None:
             if future.done():
@@ -89,7 +89,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             if isinstance(answer, GoQueueError):
                 future.set_exception(answer)
             else:
-                future.set_result((bytes(answer.head), bytes(answer.tail)))
+                future.set_result((bytes(answer.head), self._reader.kept(answer.tail)))
 
         self.send(opcode, head, tail, answered)
         return future

@@ -134,7 +134,9 @@ class Fetcher:
         self._turn += 1
         return dict(asked[first:] + asked[:first])
 
-    async def _ask_unless_news(self, request: messages.Fetch, within_s: float) -> tuple[messages.Fetched, bytes] | None:
+    async def _ask_unless_news(
+        self, request: messages.Fetch, within_s: float
+    ) -> tuple[messages.Fetched, memoryview] | None:
         """The answer, or None when it has become the wrong question."""
         fetching = asyncio.ensure_future(self._link.request(Opcode.FETCH, request, messages.Fetched, within_s=within_s))
         news = asyncio.ensure_future(self._news.wait())
@@ -146,7 +148,7 @@ class Fetcher:
             if not fetching.cancel() and not fetching.cancelled():
                 fetching.exception()
 
-    async def _accept(self, asked: Mapping[LogId, int], head: messages.Fetched, tail: bytes) -> list[Fetched]:
+    async def _accept(self, asked: Mapping[LogId, int], head: messages.Fetched, tail: memoryview) -> list[Fetched]:
         for part in head.parts:
             if part.error is not None:
                 await self._mend(LogId(part.topic, part.partition), error_from(part.error))
@@ -155,7 +157,7 @@ class Fetcher:
         at = 0
         for part in head.parts:
             log = LogId(part.topic, part.partition)
-            records = memoryview(tail)[at : at + part.length]
+            records = tail[at : at + part.length]
             at += part.length
             # In the meantime it may have been given up, or sought elsewhere.
             if part.error is None and self.positions.get(log) == asked[log]:

@@ -62,7 +62,7 @@ class Link:
 
     async def request(
         self, opcode: Opcode, message: Any, reply: type[Reply], *, within_s: float = ANSWER_WITHIN_S
-    ) -> tuple[Reply, bytes]:
+    ) -> tuple[Reply, memoryview]:
         return await (await self.connection()).request(opcode, message, reply, within_s=within_s)
 
     async def ask(self, opcode: Opcode, message: Any, reply: type[Reply]) -> Reply:

@@ -23,6 +23,8 @@ from goqueue.wire.native.frames import Opcode
 __all__ = ["read_chunks", "read_piece"]
 
 FETCH_BYTES = 8 * 1024 * 1024
+"""At most two such chunks are here at a time: that which Spark works on, and the next."""
+LEAST_BYTES = 256 * 1024
 
 
 @plainly
@@ -64,20 +66,30 @@ class _Chunks:
         self._loop.close()
 
     def _chunks(self) -> Iterator[tuple[RawBatch, Runs]]:
-        at, end = self._piece.start, self._piece.end
-        coming, until = self._ask(at), self._loop.time() + RESTARTS_WITHIN_S
+        at, end, size, seen = self._piece.start, self._piece.end, FETCH_BYTES, 0
+        coming, until = self._ask(at, size), self._loop.time() + RESTARTS_WITHIN_S
         while at < end:
             part, records = coming.result()
             if part.next_offset <= at:
                 # It could be read when this was planned; a broker that restarts may have transactions to end.
                 if self._loop.time() >= until:
                     raise self._cut_short(at)
-                coming = self._ask(at)
+                coming = self._ask(at, size)
                 continue
-            at = part.next_offset
+            at, seen = part.next_offset, seen + len(records)
             if at < end:
-                coming, until = self._ask(at), self._loop.time() + RESTARTS_WITHIN_S
+                size = self._bytes_left(at, seen)
+                coming, until = self._ask(at, size), self._loop.time() + RESTARTS_WITHIN_S
             yield self._within(part, records), part.skip
+
+    def _bytes_left(self, at: int, seen: int) -> int:
+        """To ask for next: what lies behind the piece would be read, checked and sent for nothing.
+
+        It goes by the records so far, and a little more; if those that come are larger, there is one more fetch.
+        """
+        piece = self._piece
+        left = (piece.end - at) * seen // (at - piece.start)
+        return min(FETCH_BYTES, left + left // 32 + LEAST_BYTES)
 
     def _cut_short(self, at: int) -> OffsetOutOfRange:
         piece = self._piece
@@ -86,14 +98,14 @@ class _Chunks:
             hint="a topic whose durability is memory loses its last records with its broker: begin anew",
         )
 
-    def _ask(self, offset: int) -> "Future[tuple[messages.FetchedPart, bytes]]":
-        return asyncio.run_coroutine_threadsafe(self._fetch(offset), self._loop)
+    def _ask(self, offset: int, size: int) -> "Future[tuple[messages.FetchedPart, memoryview]]":
+        return asyncio.run_coroutine_threadsafe(self._fetch(offset, size), self._loop)
 
-    async def _fetch(self, offset: int) -> tuple[messages.FetchedPart, bytes]:
+    async def _fetch(self, offset: int, size: int) -> tuple[messages.FetchedPart, memoryview]:
         piece = self._piece
         request = messages.Fetch(
             (messages.FetchFrom(piece.topic, piece.partition, offset),),
-            FETCH_BYTES,
+            size,
             1000,
             None,
             self._options.isolation,
@@ -117,7 +129,7 @@ class _Chunks:
                 raise error
             return await self._after_loss(offset, error)
 
-    async def _after_loss(self, offset: int, error: GoQueueError) -> tuple[messages.FetchedPart, bytes]:
+    async def _after_loss(self, offset: int, error: GoQueueError) -> tuple[messages.FetchedPart, memoryview]:
         """Retention was quicker: go on where the log begins now, if that is in this piece at all."""
         piece = self._piece
         question = messages.ListOffsets((messages.OffsetQuestion(piece.topic, piece.partition, "earliest"),))
@@ -125,12 +137,11 @@ class _Chunks:
         if answer.offset <= offset:
             raise error
         to = min(answer.offset, piece.end)
-        return messages.FetchedPart(piece.topic, piece.partition, to, to, 0, 0, 0), b""
+        return messages.FetchedPart(piece.topic, piece.partition, to, to, 0, 0, 0), memoryview(b"")
 
-    def _within(self, part: messages.FetchedPart, records: bytes) -> RawBatch:
+    def _within(self, part: messages.FetchedPart, data: memoryview) -> RawBatch:
         """Without what lies behind the piece."""
         piece = self._piece
-        data = memoryview(records)
         if part.next_offset > piece.end:
             data = data[: codec.scan(data, 0, piece.end).end]
         return RawBatch(piece.topic, piece.partition, data, part.next_offset)

@@ -100,7 +100,7 @@ async def _delayed(link: Link, log: LogId, first: int, end: int) -> list[int]:
     return found
 
 
-async def _fetch(link: Link, log: LogId, offset: int, isolation: str) -> tuple[messages.FetchedPart, bytes]:
+async def _fetch(link: Link, log: LogId, offset: int, isolation: str) -> tuple[messages.FetchedPart, memoryview]:
     request = messages.Fetch((messages.FetchFrom(*log, offset),), FETCH_BYTES, WAIT_MS, None, isolation)  # type: ignore[arg-type]
     reply, records = await link.request(Opcode.FETCH, request, messages.Fetched)
     (part,) = reply.parts

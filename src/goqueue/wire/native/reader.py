@@ -17,7 +17,7 @@ _LEAST = FRAME_HEAD.size - LENGTH_SIZE
 
 
 class FrameReader:
-    """Gives each frame to `take` as it is complete; its bytes are only good until `take` returns.
+    """Gives each frame to `take` as it is complete; its bytes are only good until `take` returns, or when `kept`.
 
     `take` returns False to be given no more for now; `resume` goes on with the frames that are here already.
     """
@@ -45,6 +45,14 @@ class FrameReader:
         else:
             self._filled += count
             self._cut(self._partial[: self._filled])
+
+    def kept(self, data: memoryview) -> memoryview:
+        """Bytes of a frame that are good for as long as one wants them.
+
+        Only the scratch buffer is written to again. A frame that came in pieces lies in a buffer of its own, and large
+        ones always do: these are not copied.
+        """
+        return memoryview(bytes(data)) if data.obj is self._scratch.obj else data.toreadonly()
 
     def resume(self) -> None:
         if self._held and self._partial is not None:

@@ -1,0 +1,46 @@
+"""What is cut out of a stream of bytes, and how long it stays what it was."""
+
+import pytest
+
+from goqueue.wire.native.frames import encode_frame
+from goqueue.wire.native.reader import FrameReader
+
+SCRATCH = 64
+
+
+class Taker:
+    """Takes frames as a client does, and keeps what lies behind their heads."""
+
+    def __init__(self) -> None:
+        self.kept: list[memoryview] = []
+        self.reader = FrameReader(memoryview(bytearray(SCRATCH)), 10_000, self._take)
+
+    def _take(self, frame) -> bool:
+        self.kept.append(self.reader.kept(frame.tail))
+        return True
+
+    def receive(self, data: bytes, most: int) -> None:
+        while data:
+            into = self.reader.buffer()
+            count = min(most, len(into), len(data))
+            into[:count] = data[:count]
+            data = data[count:]
+            self.reader.received(count)
+
+
+@pytest.mark.parametrize("most", [1, 3, 7, 50, 10_000])
+@pytest.mark.parametrize("sizes", [(5, 0, 20), (500, 3, 500), (45, 46, 47, 48, 49, 50)])
+def test_what_is_kept_of_a_frame_stays_when_others_come(sizes, most):
+    taker = Taker()
+    tails = [bytes([65 + number]) * size for number, size in enumerate(sizes)]
+    taker.receive(b"".join(encode_frame(8, 0, 1, b"head", tail) for tail in tails), most)
+    taker.receive(encode_frame(8, 0, 2, b"", b"z" * 600) * 3, most)
+    assert taker.kept[: len(tails)] == tails
+    assert all(one.readonly for one in taker.kept)
+
+
+def test_what_came_in_pieces_is_kept_without_a_copy():
+    taker = Taker()
+    taker.receive(encode_frame(8, 0, 1, b"head", b"x" * 600), SCRATCH)
+    (kept,) = taker.kept
+    assert len(kept.obj) > len(kept) == 600, "the frame it came in is still around it"
