@@ -92,7 +92,7 @@ def _behind(ratios: Mapping[str, Any]) -> Iterator[str]:
         if _is_main(name) and (one["median"] < 1 if one["better"] == "higher" else one["median"] > 1)
     ]
     if worse:
-        yield f"\nWhere a peer is ahead of GoQueue: {', '.join(worse)}. Why, is in [performance](performance.md)."
+        yield f"\nWhere a peer is ahead of GoQueue: {', '.join(worse)}. Why, is in [performance](../performance.md)."
 
 
 def _who(document: Mapping[str, Any]) -> Iterator[str]:
