@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from array import array
 
 import pytest
 
@@ -177,6 +178,25 @@ def test_a_read_gives_no_more_than_max_bytes(driver, max_bytes):
     for start in (0, 1, 29, 30, 31, 77, 119):
         records = driver.log().read(start, max_bytes, UNLIMITED).records
         assert RECORD_BYTES <= len(records) <= max_bytes
+
+
+def test_a_peek_has_the_records_from_an_offset_on_behind_a_few_before_it(driver):
+    driver.create(A)
+    driver.fill(12)
+    segments = driver.log().segments
+    for offset in (0, 7, segments[1].base_offset, segments[1].base_offset + 3, 119):
+        end = next(one.next_offset for one in segments if one.next_offset > offset)
+        wanted = array("q", range(offset, min(end, offset + 5)))
+        records, found = codec.pick(driver.log().peek(offset, RECORD_BYTES * len(wanted)), wanted.tobytes())
+        assert found == wanted.tobytes()
+        assert [one.value for one in codec.decode(records)] == [one.value for one in numbered(offset, len(wanted))]
+
+
+def test_a_peek_beyond_the_end_or_into_nothing_has_nothing_of_what_is_looked_for(driver):
+    driver.create(A)
+    assert driver.log().peek(0, 100) == b""
+    driver.append(numbered(0, 3))
+    assert codec.pick(driver.log().peek(3, 100), array("q", [3]).tobytes()) == (b"", b"")
 
 
 @pytest.mark.parametrize("max_bytes", [0, 1, 33, 34, RECORD_BYTES - 1])

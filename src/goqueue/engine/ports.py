@@ -103,6 +103,9 @@ class Log(Protocol):
     @property
     def failure(self) -> GoQueueError | None: ...
     def read(self, offset: int, max_bytes: int, limit_offset: int) -> Chunk: ...
+    def peek(self, offset: int, max_bytes: int) -> Buffer:
+        """Bytes from the record with this offset on, or from a little before it: of one segment, and unchecked."""
+
     def offset_at(self, timestamp_ns: int, limit_offset: int) -> int | None: ...
 
 

@@ -241,6 +241,12 @@ class DiskLog:
             offset = max(offset, chunk.next_offset)
         return Chunk(b"", offset, offset, damage)
 
+    def peek(self, offset: int, max_bytes: int) -> bytes:
+        """Bytes from the record with this offset on, or from a little before it: of one segment, and unchecked."""
+        segments = self._segments
+        at = self._at(segments, offset)
+        return segments[at].peek(offset, max_bytes) if at >= 0 else b""
+
     def offset_at(self, timestamp_ns: int, limit_offset: int) -> int | None:
         """The first offset whose record is not older than the given time, or None."""
         while True:

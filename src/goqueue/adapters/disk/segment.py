@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from goqueue import codec
 from goqueue.adapters.disk.files import Buffer, File, FileSystem, MissingFile
-from goqueue.adapters.disk.index import DamagedIndex
+from goqueue.adapters.disk.index import INDEX_INTERVAL, DamagedIndex
 from goqueue.adapters.disk.segment_index import OFFSETS_SUFFIX, TIMES_SUFFIX, SegmentIndex
 from goqueue.adapters.disk.walk import Gap, Run, walk
 from goqueue.model.log import Chunk, Damage, SegmentInfo
@@ -232,10 +232,7 @@ class Segment:
         """Intact records from `offset` on, below `limit_offset`, at least one if there is any."""
         file, index = self._open()
         end = self._written
-        try:
-            expected, position = index.before_offset(offset)
-        except DamagedIndex:
-            expected, position = self._rebuilt_index(file).before_offset(offset)
+        expected, position = self._before(file, index, offset)
         damage: list[Damage] = []
         for found in self._walk(file, end, expected, position, limit_offset, max_bytes):
             if isinstance(found, Gap):
@@ -244,6 +241,20 @@ class Segment:
                 return self._chunk(found, offset, damage)
         after = min(limit_offset, end.next_offset)
         return Chunk(b"", offset, max(offset, after), tuple(damage))
+
+    def peek(self, offset: int, max_bytes: int) -> bytes:
+        """As the log's: so many bytes and those of the stretch between two entries of the index."""
+        file, index = self._open()
+        end = self._written
+        _, position = self._before(file, index, offset)
+        return file.read(position, min(max_bytes + INDEX_INTERVAL, end.size - position))
+
+    def _before(self, file: File, index: SegmentIndex, offset: int) -> tuple[int, int]:
+        """Offset and position of a record at `offset`, or shortly before it."""
+        try:
+            return index.before_offset(offset)
+        except DamagedIndex:
+            return self._rebuilt_index(file).before_offset(offset)
 
     def offset_at(self, timestamp_ns: int, limit_offset: int) -> int | None:
         """The first offset whose record is not older than the given time, or None."""

@@ -39,6 +39,9 @@ class MemorySegment:
             found = codec.scan(records, 0, first + 1)
         return Chunk(records[: found.end], first, found.last_offset + 1)
 
+    def peek(self, offset: int, max_bytes: int) -> bytes:
+        return self._from(offset, max_bytes)
+
     def _from(self, offset: int, max_bytes: int) -> bytes:
         """Chunks from the one that may hold `offset` on, until more than `max_bytes` lie behind that one."""
         at = max(0, bisect_right(self._first_offsets, offset) - 1)
@@ -114,9 +117,18 @@ class MemoryLog:
             self._segments = (*self._segments, self._empty_at_end())
         self._segments[-1].append(records, next_offset)
 
+    def peek(self, offset: int, max_bytes: int) -> bytes:
+        segments = self._segments
+        at = self._at(segments, offset)
+        return segments[at].peek(offset, max_bytes) if at >= 0 else b""
+
+    @staticmethod
+    def _at(segments: tuple[MemorySegment, ...], offset: int) -> int:
+        return bisect_right(segments, offset, key=lambda segment: segment.info.base_offset) - 1
+
     def read(self, offset: int, max_bytes: int, limit_offset: int) -> Chunk:
         segments = self._segments
-        at = bisect_right(segments, offset, key=lambda segment: segment.info.base_offset) - 1
+        at = self._at(segments, offset)
         for segment in segments[max(0, at) :]:
             if segment.info.base_offset >= limit_offset:
                 break

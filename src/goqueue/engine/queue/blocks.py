@@ -8,12 +8,18 @@ knows which of them are still to be delivered.
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
+from goqueue import codec
 from goqueue.engine.partition import Partition
 from goqueue.engine.ports import Buffer
+from goqueue.errors import CorruptBatch
 
-__all__ = ["Block", "Blocks", "is_complete", "read_block", "widths_of"]
+__all__ = ["Block", "Blocks", "Picked", "is_complete", "pick_from_block", "widths_of"]
+
+Picked = tuple[bytes, bytes]
+"""Records, and the offsets of those that were found, packed as 64-bit integers."""
 
 WIDTHS = (2048, 512, 128)
 """How many offsets a block may have, as many as fit: to begin a read is what makes small ones dear."""
@@ -64,14 +70,32 @@ def is_complete(partition: Partition, offset: int, width: int) -> bool:
     return first >= partition.log.start_offset and first + width <= partition.high_watermark
 
 
+def pick_from_block(partition: Partition, first: int, end: int, wanted: bytes, typical_bytes: int) -> Picked | None:
+    """The records of a block that have these offsets, packed, and which of the offsets those are.
+
+    Most often all of them are there, and then nothing else of the block has to be checked. None when the block cannot
+    be read at once.
+    """
+    with suppress(CorruptBatch):
+        found = codec.pick(partition.log.peek(first, _likely_bytes(end - first, typical_bytes)), wanted)
+        if found[1] == wanted:
+            return found
+    block = read_block(partition, first, end - first, typical_bytes)
+    return None if block is None else codec.pick(block.records, wanted)
+
+
+def _likely_bytes(width: int, typical_bytes: int) -> int:
+    """What is typical is more than the average; most often less than that will do."""
+    return min(7 * typical_bytes * width // 8, BLOCK_BYTES)
+
+
 def read_block(partition: Partition, offset: int, width: int, typical_bytes: int) -> Block | None:
     """As `Blocks.block`, without keeping it."""
     if not is_complete(partition, offset, width):
         return None
     first = offset - offset % width
     end = first + width
-    # What is typical is more than the average; most often less than that will do.
-    for size in (min(7 * typical_bytes * width // 8, BLOCK_BYTES), BLOCK_BYTES):
+    for size in (_likely_bytes(width, typical_bytes), BLOCK_BYTES):
         chunk = partition.log.read(first, size, end)
         if chunk.damage:
             # Only a plain read can say what that means.

@@ -12,7 +12,7 @@ from goqueue import codec
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
 from goqueue.engine.ports import Buffer
-from goqueue.engine.queue.blocks import Block, is_complete, read_block, widths_of
+from goqueue.engine.queue.blocks import Block, is_complete, pick_from_block, widths_of
 from goqueue.engine.queue.lane_runs import LanePart, LaneRun
 from goqueue.errors import OffsetOutOfRange, StorageBusy
 
@@ -122,15 +122,15 @@ async def _lane_run(
             return run
         if not is_complete(partition, offset, width):
             continue
-        # Where there is one lane only, nobody else comes for the rest of a block.
-        read = broker.blocks.block if partition.lanes else read_block
-        wanted = (partition, offset, width, typical)
+        first = offset - offset % width
+        wanted = partition.lanes.within(lane, first, first + width).to_array().tobytes()
+        block = (partition, first, first + width, wanted, typical)
         if offset >= partition.log.tail_offset:
-            block = read(*wanted)
+            found = pick_from_block(*block)
         else:
-            block = await asyncio.get_running_loop().run_in_executor(broker.readers, read, *wanted)
-        if block is not None:
-            return broker.lane_runs.add(partition, lane, block)
+            found = await asyncio.get_running_loop().run_in_executor(broker.readers, pick_from_block, *block)
+        if found is not None:
+            return broker.lane_runs.add(partition, lane, first, width, found, is_whole=found[1] == wanted)
     return None
 
 

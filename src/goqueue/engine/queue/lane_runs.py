@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from goqueue import codec
 from goqueue.engine.partition import Partition
-from goqueue.engine.queue.blocks import Block, widths_of
+from goqueue.engine.queue.blocks import Picked, widths_of
 from goqueue.model.priority import LANES
 
 __all__ = ["LanePart", "LaneRun", "LaneRuns"]
@@ -107,12 +107,11 @@ class LaneRuns:
             self._runs.move_to_end(key)
         return run
 
-    def add(self, partition: Partition, lane: int, block: Block) -> LaneRun:
-        wanted = partition.lanes.within(lane, block.first, block.end).to_array().tobytes()
-        records, there = codec.pick(block.records, wanted)
-        run = LaneRun(array("Q", there), array("Q", codec.starts(records)), records, block.end, there == wanted)
-        width = block.end - block.first
-        key = (partition, lane, width, block.first // width)
+    def add(self, partition: Partition, lane: int, first: int, width: int, found: Picked, *, is_whole: bool) -> LaneRun:
+        """What was found of a lane in the block of that width which begins with `first`."""
+        records, there = found
+        run = LaneRun(array("Q", there), array("Q", codec.starts(records)), records, first + width, is_whole)
+        key = (partition, lane, width, first // width)
         if key in self._runs:
             self._drop(key)
         self._runs[key] = run
