@@ -172,7 +172,7 @@ class Delivery:
             return True
         if not self._lanes:
             return self.frontier(NORMAL) < end
-        return any(self._ahead[lane].count(self.frontier(lane), end, 1) for lane in range(LANES))
+        return any(ahead.count(self.frontier(lane), end, 1) for lane, ahead in enumerate(self._ahead))
 
     @property
     def has_again(self) -> bool:
@@ -189,12 +189,9 @@ class Delivery:
         if not self._lanes:
             counts[NORMAL] += max(0, end - self.frontier(NORMAL))
             return counts
-        for lane in range(LANES):
+        for lane, ahead in enumerate(self._ahead):
             first = self.frontier(lane)
-            if enough is None:
-                counts[lane] += self._lanes.count(lane, first, end)
-            else:
-                counts[lane] += self._ahead[lane].count(first, end, enough)
+            counts[lane] += self._lanes.count(lane, first, end) if enough is None else ahead.count(first, end, enough)
         return counts
 
     def again(self, lane: int, limit: int) -> list[int]:
