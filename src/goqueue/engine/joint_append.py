@@ -49,7 +49,9 @@ class JointAppend:
     def close(self) -> Entry:
         """The entry, to which nothing is added any more."""
         self._is_open = False
-        records = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+        # Only who writes the entry needs these; to be confirmed takes longer.
+        parts, self._parts = self._parts, []
+        records = parts[0] if len(parts) == 1 else b"".join(parts)
         return AppendRecords(self._log, records, self.pending.next_offset), *self._events
 
     def tell(self, refusal: GoQueueError | None) -> None:
