@@ -1,14 +1,12 @@
 """Child process of the broker benchmark: one kind of load against a running server, its figures as JSON."""
 
-import argparse
 import asyncio
 import gc
 import json
 import time
 from collections.abc import Awaitable, Callable
 
-import uvloop
-
+from bench.loads import run_load
 from goqueue import codec
 from goqueue.client import Consumer, Producer
 from goqueue.client.connection import connect
@@ -198,13 +196,5 @@ def percentiles(samples: list[float]) -> dict[str, float]:
     return {"p50_ms": at(0.5), "p99_ms": at(0.99), "p999_ms": at(0.999), "max_ms": ordered[-1] * 1000}
 
 
-LOADS = {
-    one.__name__: one for one in (send, send_many, send_batch, send_keyed, fetch, offered, single, single_http, idle)
-}
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("load", choices=LOADS)
-    parser.add_argument("arguments", help="JSON object with the load's arguments")
-    given = parser.parse_args()
-    print(json.dumps(uvloop.run(LOADS[given.load](**json.loads(given.arguments)))))
+    run_load(send, send_many, send_batch, send_keyed, fetch, offered, single, single_http, idle)

@@ -1,15 +1,13 @@
 """Child process of the delay benchmark: delayed records against a running server, its figures as JSON."""
 
-import argparse
 import asyncio
-import json
 import random
 import time
 
 import msgspec
-import uvloop
 
 from bench.broker_client import percentiles
+from bench.loads import run_load
 from goqueue import codec
 from goqueue.client import Admin, Worker
 from goqueue.client.connection import connect
@@ -89,11 +87,5 @@ async def firing(address: str, topic: str, rate: int, seconds: int) -> dict[str,
     return {"early": early, **percentiles(late)}
 
 
-LOADS = {one.__name__: one for one in (schedule, cancel, firing)}
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("load", choices=LOADS)
-    parser.add_argument("arguments", help="JSON object with the load's arguments")
-    given = parser.parse_args()
-    print(json.dumps(uvloop.run(LOADS[given.load](**json.loads(given.arguments)))))
+    run_load(schedule, cancel, firing)

@@ -1,12 +1,9 @@
 """Child process of the benchmark of growth: publish or work off, as wide as asked for; its figures as JSON."""
 
-import argparse
 import asyncio
-import json
 import time
 
-import uvloop
-
+from bench.loads import run_load
 from goqueue import codec
 from goqueue.client import Producer, Worker
 from goqueue.model.record import Record
@@ -65,11 +62,5 @@ async def work_off(address: str, topic: str, *, count: int, groups: int, workers
     return {"per_s": done / took, "count": done}
 
 
-LOADS = {one.__name__: one for one in (publish, fill, work_off)}
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("load", choices=LOADS)
-    parser.add_argument("arguments", help="JSON object with the load's arguments")
-    given = parser.parse_args()
-    print(json.dumps(uvloop.run(LOADS[given.load](**json.loads(given.arguments)))))
+    run_load(publish, fill, work_off)

@@ -1,6 +1,5 @@
 """Child process of the gRPC benchmark: one kind of load against a running server, its figures as JSON."""
 
-import argparse
 import asyncio
 import itertools
 import json
@@ -8,9 +7,9 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import msgspec
-import uvloop
 
 from bench.broker_client import VALUE, percentiles
+from bench.loads import run_load
 from goqueue import codec
 from goqueue.client.connection import connect
 from goqueue.model.record import Record
@@ -141,11 +140,5 @@ async def _ask(senders: list[Sender], count: int, batch: int) -> dict[str, float
     return {"per_s": count * batch / (time.perf_counter() - before), **percentiles(latencies)}
 
 
-LOADS = {one.__name__: one for one in (native, http, unary, stream, consume)}
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("load", choices=LOADS)
-    parser.add_argument("arguments", help="JSON object with the load's arguments")
-    given = parser.parse_args()
-    print(json.dumps(uvloop.run(LOADS[given.load](**json.loads(given.arguments)))))
+    run_load(native, http, unary, stream, consume)

@@ -1,15 +1,12 @@
 """Child process of the queue benchmark: one kind of work against a running server, its figures as JSON."""
 
-import argparse
 import asyncio
-import json
 import struct
 import time
 from collections import Counter
 
-import uvloop
-
 from bench.broker_client import percentiles
+from bench.loads import run_load
 from goqueue import codec
 from goqueue.client import Job, Producer, Worker
 from goqueue.model.record import Record
@@ -151,11 +148,5 @@ async def single_ack(address: str, topic: str, seconds: float, workers: int) -> 
     return {"per_s": done / seconds}
 
 
-LOADS = {one.__name__: one for one in (fill, cycle, drain, latency, single_ack)}
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("load", choices=LOADS)
-    parser.add_argument("arguments", help="JSON object with the load's arguments")
-    given = parser.parse_args()
-    print(json.dumps(uvloop.run(LOADS[given.load](**json.loads(given.arguments)))))
+    run_load(fill, cycle, drain, latency, single_ack)

@@ -1,15 +1,13 @@
 """Child process of the schema benchmark: one kind of work against a running server, its figures as JSON."""
 
-import argparse
 import asyncio
 import itertools
 import json
 import time
 from typing import Self
 
-import uvloop
-
 from bench.broker_client import percentiles
+from bench.loads import run_load
 from goqueue import codec
 from goqueue.client import Producer
 from goqueue.model.record import Record
@@ -141,11 +139,5 @@ async def send(address: str, topic: str, seconds: float) -> dict[str, float]:
         return {"per_s": sent / (time.perf_counter() - begun)}
 
 
-LOADS = {one.__name__: one for one in (register, register_many, look_up, publish, send)}
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("load", choices=LOADS)
-    parser.add_argument("arguments", help="JSON object with the load's arguments")
-    given = parser.parse_args()
-    print(json.dumps(uvloop.run(LOADS[given.load](**json.loads(given.arguments)))))
+    run_load(register, register_many, look_up, publish, send)

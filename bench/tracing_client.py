@@ -1,12 +1,9 @@
 """Child process of the tracing benchmark: publishes batches whose records carry trace contexts, or carry none."""
 
-import argparse
-import json
 import random
 import time
 
-import uvloop
-
+from bench.loads import run_load
 from goqueue import codec
 from goqueue.client import Producer
 from goqueue.model.record import Record
@@ -41,8 +38,4 @@ async def publish(address: str, topic: str, count: int, carried: bool, durabilit
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("name")
-    parser.add_argument("arguments", type=json.loads)
-    given = parser.parse_args()
-    print(json.dumps(uvloop.run({"publish": publish}[given.name](**given.arguments))))
+    run_load(publish)

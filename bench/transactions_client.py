@@ -1,13 +1,10 @@
 """Child process of the transactions benchmark: one kind of work against a running server, its figures as JSON."""
 
-import argparse
 import asyncio
-import json
 import time
 
-import uvloop
-
 from bench.broker_client import percentiles
+from bench.loads import run_load
 from goqueue import codec
 from goqueue.client import Producer
 from goqueue.client.link import Link
@@ -95,11 +92,5 @@ async def abort_many(address: str, topic: str, count: int) -> dict[str, float]:
     return {"aborted": count}
 
 
-LOADS = {one.__name__: one for one in (plain, committed, leave_open, abort_many)}
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("load", choices=LOADS)
-    parser.add_argument("arguments", help="JSON object with the load's arguments")
-    given = parser.parse_args()
-    print(json.dumps(uvloop.run(LOADS[given.load](**json.loads(given.arguments)))))
+    run_load(plain, committed, leave_open, abort_many)
