@@ -506,6 +506,18 @@ def test_every_accepted_entry_counts_as_one(driver):
     assert driver.store.sync() == 4
 
 
+def test_to_begin_with_a_sync_promises_nothing_and_harms_nothing(driver):
+    driver.store.begin_sync()
+    driver.do(StateEvent("s", b"1"))
+    driver.store.begin_sync()
+    driver.store.begin_sync()
+    driver.do(StateEvent("s", b"2"))
+    assert driver.store.sync() == 2
+    driver.store.begin_sync()
+    driver.reopen()
+    assert driver.store.written_lsn == 2
+
+
 def test_counting_goes_on_after_a_checkpoint_and_reopening(driver):
     for n in range(5):
         driver.do(StateEvent("s", b"%d" % n))

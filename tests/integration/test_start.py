@@ -32,7 +32,30 @@ UNNEEDED = {
     "zoneinfo": "is for schedules",
     "opentelemetry": "exports spans to a collector, and none was named",
     "pyarrow": "is for Spark",
+    "cronsim": "is for schedules",
+    "lz4": "is for compressed values, and none had to be looked into",
+    "zstandard": "is for compressed values",
+    "stringprep": "is for names of hosts, and addresses are none",
 }
+UNASKED = {
+    "goqueue.core.groups.registry": "is for groups",
+    "goqueue.core.schedules.schedules": "is for schedules",
+    "goqueue.core.schemas.registry": "is for schemas",
+    "goqueue.core.transactions.coordinator": "is for transactions",
+    "goqueue.engine.groups": "is for groups",
+    "goqueue.engine.queue.settle": "is for the queue",
+    "goqueue.engine.queue.take": "is for the queue",
+    "goqueue.engine.schedules": "is for schedules",
+    "goqueue.engine.schemas.validation": "is for schemas",
+    "goqueue.engine.transactions.ending": "is for transactions",
+    "goqueue.engine.workbench": "is for dead letters",
+    "goqueue.gateways.native.group_handlers": "answers members of groups",
+    "goqueue.gateways.native.letter_handlers": "is for dead letters",
+    "goqueue.gateways.native.queue_handlers": "is for the queue",
+    "goqueue.gateways.native.transaction_handlers": "is for transactions",
+    "goqueue.wire.native.letters": "is for dead letters",
+}
+"""Parts of the broker itself that nobody has asked for."""
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +91,13 @@ def test_each_part_is_loaded_when_it_is_first_used_and_not_before(server: Server
         producer.send("t", b"value").result(WITHIN_S)
     assert {"goqueue", "msgspec", "uvloop"} <= packages(server), "the test sees what is imported"
     assert {name: UNNEEDED[name] for name in packages(server) & UNNEEDED.keys()} == {}
+    assert {name: UNASKED[name] for name in imported(server) & UNASKED.keys()} == {}
+
+    with Admin(server.native) as admin:
+        assert admin.list_groups() == ()
+    assert {"goqueue.gateways.native.group_handlers", "goqueue.core.groups.registry"} <= imported(server)
+    assert "goqueue.gateways.native.letter_handlers" not in imported(server)
+    assert "goqueue.core.transactions.coordinator" not in imported(server)
 
     with grpc.insecure_channel(server.grpc) as channel:
         grpc.channel_ready_future(channel).result(WITHIN_S)

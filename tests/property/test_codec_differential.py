@@ -174,6 +174,20 @@ def test_rows_of_what_is_no_tuple_are_refused(codec):
         codec.rows([1], list, ())
 
 
+@given(st.lists(st.tuples(st.tuples(st.text(max_size=1), st.integers()), st.booleans(), st.sampled_from("abc"))))
+def test_rows_are_grouped_by_what_they_end_with(rows):
+    found = agree("grouped", rows, 1)
+    assert found == {last: [item[1] for item, _, own in rows if own == last] for _, _, last in rows}
+    assert list(found) == list(dict.fromkeys(last for _, _, last in rows))
+
+
+@pytest.mark.parametrize("codec", [compiled, twin])
+@pytest.mark.parametrize("rows", [[()], [1], [[(1,), 2]], [("text", 2)], [((), 2)], [((1,), 2), ((1,), [])], 7])
+def test_what_is_no_row_of_a_group_is_refused(codec, rows):
+    with pytest.raises(TypeError):
+        codec.grouped(rows, 0)
+
+
 @settings(max_examples=400)
 @given(BYTES)
 def test_any_bytes_come_as_rows_or_are_refused_alike(data):

@@ -103,10 +103,12 @@ class RandomLife:
 
     def _restart(self) -> None:
         self._checkpoint = self._compaction = None
-        if self._chance.chance(2):
-            self._work.restart()
-        else:
+        if not self._chance.chance(2):
             self._work.kill_and_restart()
+            return
+        if self._chance.chance(2):
+            self._work.checkpoint()
+        self._work.restart()
 
     def _go_on_with_checkpoint(self) -> None:
         if self._checkpoint is None:

@@ -11,8 +11,9 @@ from goqueue.engine.poll import Poll, poll
 from goqueue.engine.publish import PublishBatch, publish_and_wait
 from goqueue.engine.queue.positions import committed_offsets
 from goqueue.engine.queue.settle import return_overdue
-from goqueue.engine.transactions.beginning import InTransaction, begin, enlist
+from goqueue.engine.transactions.beginning import begin, enlist
 from goqueue.engine.transactions.ending import abort_overdue, commit, decide
+from goqueue.engine.transactions.joining import InTransaction
 from goqueue.errors import AlreadyDecided, GoQueueError, ProducerFenced, UnknownTopic
 from goqueue.model.log import LogId
 from goqueue.model.topic import TopicName

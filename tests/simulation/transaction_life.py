@@ -15,8 +15,9 @@ from goqueue.engine.poll import Poll, poll
 from goqueue.engine.publish import PublishBatch, publish_and_wait
 from goqueue.engine.queue.settle import Lease
 from goqueue.engine.topics import create_topic
-from goqueue.engine.transactions.beginning import InTransaction, add_offsets, begin, begin_part, enlist, prepare
+from goqueue.engine.transactions.beginning import add_offsets, begin, begin_part, enlist, prepare
 from goqueue.engine.transactions.ending import abort, commit, decide
+from goqueue.engine.transactions.joining import InTransaction
 from goqueue.engine.transactions.pledging import Action, pledge
 from goqueue.errors import GoQueueError
 from goqueue.model.log import LogId

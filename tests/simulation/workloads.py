@@ -234,6 +234,31 @@ def restarts() -> Workload:
     return work
 
 
+def clean_stops() -> Workload:
+    """A checkpoint and nothing behind it, so that the journal is free: also twice in a row, and with a kill between."""
+    work = Workload("clean stops")
+    work.create(ORDERS, DEAD)
+    for turn in range(3):
+        work.write((work.append(ORDERS, 100 + turn), work.event("a")))
+        work.sync()
+        work.write((work.append(DEAD, 400), work.append(ORDERS, 300), work.event("a")))
+        work.checkpoint()
+        work.restart()
+    work.restart()
+    work.checkpoint()
+    work.restart()
+    work.write((work.append(ORDERS, 40), work.event("b")))
+    work.sync()
+    work.kill_and_restart()
+    work.checkpoint()
+    work.store.prepare()
+    work.restart()
+    work.write((work.append(DEAD, 41), work.event("a")))
+    work.sync()
+    work.write((work.append(DEAD, 42),))
+    return work
+
+
 def large_segments() -> Workload:
     """Segments with real indexes, written, sealed and read again after tails were lost."""
     work = Workload("large", BIG)
@@ -265,6 +290,7 @@ ALL = {
         compaction_with_indexes,
         compaction_of_a_new_log,
         restarts,
+        clean_stops,
         large_segments,
     )
 }

@@ -16,6 +16,7 @@ from goqueue.adapters.clock import SystemClock
 from goqueue.adapters.disk.files import OsFileSystem
 from goqueue.adapters.disk.store import DiskStore
 from goqueue.adapters.entropy import SystemEntropy
+from goqueue.adapters.heap import give_back, give_back_after_busy_times
 from goqueue.adapters.ids.sqlite_index import SqliteIdIndex
 from goqueue.adapters.telemetry.counts import Counts
 from goqueue.adapters.telemetry.logs import Logger, get_logger
@@ -76,6 +77,8 @@ async def running_broker(settings: Settings, origins: Mapping[str, str] = NO_ORI
         broker = await stack.enter_async_context(Broker(store, clock, entropy, ids, _compile_proto, settings.tracing))
         for outlet in outlets:
             broker.tracing.add_sink(await stack.enter_async_context(running_outlet(outlet)))
+        tending = give_back_after_busy_times(clock, broker.traffic.requests, give_back)
+        await stack.enter_async_context(task_within(tending))
         lag = stack.enter_context(loop_lag())
         maintenance = Maintenance(broker, MaintenanceReporter(logger, counts), settings.maintenance)
         maintenance.watch_disk()

@@ -10,16 +10,19 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from goqueue.errors import ERRORS_BY_CODE, BrokerUnreachable, GoQueueError, InvalidRequest
-from goqueue.wire.native.frames import MAX_FRAME_BYTES, PROTOCOL_VERSION, Frame, FrameFlag, Opcode, frame_head
+from goqueue.wire.native.frames import MAX_FRAME_BYTES, PROTOCOL_VERSION, FrameFlag, Opcode, frame_head
 from goqueue.wire.native.messages import ErrorReply, Hello, Welcome
 from goqueue.wire.native.reader import SCRATCH_BYTES, FrameReader
 
-__all__ = ["ANSWER_WITHIN_S", "Answered", "ClientConnection", "connect"]
+__all__ = ["ANSWER_WITHIN_S", "NOTHING", "Answered", "ClientConnection", "connect"]
 
 Buffer = bytes | bytearray | memoryview
 Reply = TypeVar("Reply")
-Answered = Callable[[Frame | GoQueueError], None]
-"""Told what became of a request; the bytes of a frame are only good until it returns."""
+Answered = Callable[[GoQueueError | None, memoryview, memoryview], None]
+"""Told what became of a request: why it failed, or head and tail of the reply, whose bytes are only good until it
+returns."""
+NOTHING = memoryview(b"")
+"""In place of head and tail of a reply that does not come."""
 
 CONNECT_WITHIN_S = 10.0
 ANSWER_WITHIN_S = 30.0
@@ -48,11 +51,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._can_write = asyncio.Event()
         self._can_write.set()
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.is_lost = False
         self.max_frame_bytes = MAX_FRAME_BYTES
-
-    @property
-    def is_lost(self) -> bool:
-        return self.lost.done()
 
     @property
     def is_to_itself(self) -> bool:
@@ -83,13 +83,13 @@ class ClientConnection(asyncio.BufferedProtocol):
         """Send at once; the future has head and tail of the reply when that is there."""
         future: asyncio.Future[tuple[bytes, memoryview]] = asyncio.get_running_loop().create_future()
 
-        def answered(answer: Frame | GoQueueError) -> None:
+        def answered(error: GoQueueError | None, head: memoryview, tail: memoryview) -> None:
             if future.done():
                 return
-            if isinstance(answer, GoQueueError):
-                future.set_exception(answer)
+            if error is not None:
+                future.set_exception(error)
             else:
-                future.set_result((bytes(answer.head), self._reader.kept(answer.tail)))
+                future.set_result((bytes(head), self._reader.kept(tail)))
 
         self.send(opcode, head, tail, answered)
         return future
@@ -97,7 +97,7 @@ class ClientConnection(asyncio.BufferedProtocol):
     def send(self, opcode: Opcode, head: bytes, tail: Buffer, answered: Answered) -> None:
         """Send at once; `answered` is called when the reply is there, or will not come."""
         if self.is_lost:
-            asyncio.get_running_loop().call_soon(answered, self._unreachable())
+            asyncio.get_running_loop().call_soon(answered, self._unreachable(), NOTHING, NOTHING)
             return
         correlation = self._next_correlation()
         self._waiting[correlation] = answered
@@ -141,6 +141,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         if not self.is_lost:
             self._transport.close()
             await asyncio.wait([self.lost], timeout=CLOSE_WITHIN_S)
+        if not self.is_lost:
             self._transport.abort()
             await asyncio.wait([self.lost])
 
@@ -150,12 +151,13 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def connection_lost(self, _: Exception | None) -> None:
+        self.is_lost = True
         if not self.lost.done():
             self.lost.set_result(None)
         self._can_write.set()
         waiting, self._waiting = self._waiting, {}
         for answered in waiting.values():
-            answered(self._unreachable())
+            answered(self._unreachable(), NOTHING, NOTHING)
 
     def pause_writing(self) -> None:
         self._can_write.clear()
@@ -172,17 +174,18 @@ class ClientConnection(asyncio.BufferedProtocol):
         except (GoQueueError, msgspec.MsgspecError) as error:
             self.hang_up(f"its answer cannot be understood: {error}")
 
-    def _take_frame(self, frame: Frame) -> bool:
-        if frame.correlation == 0:
-            self._why_lost = _decode_error(frame.head).message
+    def _take_frame(self, opcode: int, flags: int, correlation: int, head: memoryview, tail: memoryview) -> bool:
+        if correlation == 0:
+            self._why_lost = _decode_error(head).message
             return True
-        answered = self._waiting.pop(frame.correlation, None)
+        answered = self._waiting.pop(correlation, None)
         if answered is None:
             return True
         try:
-            answered(error_from(_decode_error(frame.head)) if frame.flags & ERROR else frame)
+            answered(error_from(_decode_error(head)) if flags & ERROR else None, head, tail)
         except msgspec.MsgspecError as error:
-            answered(BrokerUnreachable(f"{self._address}: its answer cannot be understood: {error}"))
+            unclear = BrokerUnreachable(f"{self._address}: its answer cannot be understood: {error}")
+            answered(unclear, NOTHING, NOTHING)
             raise
         return True
 

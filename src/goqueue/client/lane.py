@@ -27,7 +27,8 @@ from goqueue.errors import (
     UnknownProducer,
 )
 from goqueue.model.record_id import LONGEST_ID
-from goqueue.wire.native.frames import Frame, Opcode
+from goqueue.model.topic import TopicName
+from goqueue.wire.native.frames import Opcode
 from goqueue.wire.native.messages import DurabilityName, InitProducer, ProducerIdentity, Publish, Published
 
 __all__ = ["UNDER_WAY", "Finished", "Lane", "LaneSettings"]
@@ -64,7 +65,7 @@ class Lane:
     """Sends from callbacks while all is well; a task takes over when something has to be waited for."""
 
     def __init__(self, topic: str, partition: int, link: Link, settings: LaneSettings, finished: Finished) -> None:
-        self._topic = topic
+        self._topic = TopicName(topic)
         self._partition = partition
         self._link = link
         self._settings = settings
@@ -72,6 +73,7 @@ class Lane:
         self._queue: deque[Batch] = deque()
         self._under_way: deque[Batch] = deque()
         self._failed: list[tuple[Batch, GoQueueError]] = []
+        self._needs_identity = settings.idempotent and settings.wants_replies
         self._identity = settings.identity
         self._is_known = False
         """The broker has written a batch of this identity, so it notices when one is missing."""
@@ -122,10 +124,6 @@ class Lane:
             if self._queue:
                 self._recover()
 
-    @property
-    def _needs_identity(self) -> bool:
-        return self._settings.idempotent and self._settings.wants_replies
-
     def _send(self, connection: ClientConnection, batch: Batch) -> None:
         records = batch.encoded()
         if not self._fits(connection, batch, records):
@@ -174,14 +172,14 @@ class Lane:
             self._fail(batch, RecordTooLarge(f"a batch of {len(records)} bytes, the broker takes {most}"))
         return len(records) <= most
 
-    def _answered(self, batch: Batch, answer: Frame | GoQueueError) -> None:
+    def _answered(self, batch: Batch, error: GoQueueError | None, head: memoryview, _: memoryview) -> None:
         if self._is_closed:
             return
-        if isinstance(answer, GoQueueError):
+        if error is not None:
             self._under_way.remove(batch)
-            self._failed.append((batch, answer))
+            self._failed.append((batch, error))
         else:
-            outcome = _outcome(_decode_published(answer.head))
+            outcome = _outcome(_decode_published(head))
             self._under_way.remove(batch)
             self._pause_s = 0.0
             self._is_known = True

@@ -27,6 +27,7 @@ LONGEST_WAIT_MS = 30_000
 UNREACHABLE_FOR_S = 30.0
 """So long a broker may be away, for a restart say, before a worker gives up."""
 
+_OFFSET = Message._fields.index("offset")
 _priority = itemgetter(Message._fields.index("priority"))
 _urgency = attrgetter("message.priority")
 
@@ -276,14 +277,8 @@ def _jobs(grant: _Grant, part: messages.TakenPart, records: memoryview, *, in_ke
 
 
 def leases_of(jobs: Iterable[Job]) -> tuple[messages.LeasedRecords, ...]:
-    by_grant: dict[_Grant, list[int]] = {}
-    last: _Grant | None = None
-    offsets: list[int] = []
-    for message, _, _, _, grant in jobs:
-        if grant is not last:
-            last, offsets = grant, by_grant.setdefault(grant, [])
-        offsets.append(message.offset)
-    return tuple([_lease(grant, offsets) for grant, offsets in by_grant.items()])
+    offsets_by_grant: dict[_Grant, list[int]] = codec.grouped(jobs, _OFFSET)
+    return tuple([_lease(grant, offsets) for grant, offsets in offsets_by_grant.items()])
 
 
 def _lease(grant: _Grant, offsets: list[int]) -> messages.LeasedRecords:

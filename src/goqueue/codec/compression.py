@@ -4,12 +4,11 @@ A compressed value is one byte for the method (1 zstd, 2 lz4), the length of the
 bytes. The record's COMPRESSED flag says that it is one. Values that would not get smaller are left as they are.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Literal
 
-import lz4.block
 import msgspec
-import zstandard
 
 from goqueue.codec.faults import MAX_VALUE
 from goqueue.errors import CorruptBatch
@@ -28,10 +27,8 @@ def compressor(name: CompressionName | None) -> Callable[[Record], Record] | Non
     """What compresses the value of a record, or None when values are sent as they are."""
     if name is None:
         return None
-    pack: Callable[[bytes], bytes] = _pack_lz4
-    method = LZ4
-    if name == "zstd":
-        pack, method = zstandard.ZstdCompressor(write_content_size=True).compress, ZSTD
+    method = ZSTD if name == "zstd" else LZ4
+    pack = _packer(method)
 
     def compress(record: Record) -> Record:
         value = record.value
@@ -45,11 +42,6 @@ def compressor(name: CompressionName | None) -> Callable[[Record], Record] | Non
     return compress
 
 
-def _pack_lz4(value: bytes) -> bytes:
-    packed: bytes = lz4.block.compress(value, store_size=False)
-    return packed
-
-
 def decompress(value: bytes) -> bytes:
     """The original value; the length it states is the most that is ever allocated."""
     if len(value) < HEAD_SIZE:
@@ -58,20 +50,59 @@ def decompress(value: bytes) -> bytes:
     if length > MAX_VALUE:
         raise CorruptBatch(f"a compressed value claims {length} bytes, the limit is {MAX_VALUE}")
     try:
-        original = _unpack(method, value[HEAD_SIZE:], length)
-    except (zstandard.ZstdError, lz4.block.LZ4BlockError, ValueError) as error:
+        original = _unpacker(method)(value[HEAD_SIZE:], length)
+    except ValueError as error:
         raise CorruptBatch(f"a compressed value cannot be read: {error}") from None
     if len(original) != length:
         raise CorruptBatch(f"a compressed value holds {len(original)} bytes, not the {length} it claims")
     return original
 
 
-def _unpack(method: int, packed: bytes, length: int) -> bytes:
+# The libraries are loaded with the first value of their kind.
+
+
+def _packer(method: int) -> Callable[[bytes], bytes]:
     if method == ZSTD:
-        # The size in the frame is the sender's word too: read no more than was announced, whatever it says.
-        with zstandard.ZstdDecompressor().stream_reader(packed) as reader:
-            return reader.read(length + 1)
+        import zstandard
+
+        return zstandard.ZstdCompressor(write_content_size=True).compress
+    import lz4.block
+
+    return functools.partial(lz4.block.compress, store_size=False)
+
+
+@functools.cache
+def _unpacker(method: int) -> Callable[[bytes, int], bytes]:
+    """What makes so many bytes out of those, or raises ValueError."""
+    if method == ZSTD:
+        return _zstd_unpacker()
     if method == LZ4:
-        unpacked: bytes = lz4.block.decompress(packed, uncompressed_size=length)
-        return unpacked
+        return _lz4_unpacker()
     raise ValueError(f"unknown method {method}")
+
+
+def _zstd_unpacker() -> Callable[[bytes, int], bytes]:
+    import zstandard
+
+    def unpack(packed: bytes, length: int) -> bytes:
+        # The size in the frame is the sender's word too: read no more than was announced, whatever it says.
+        try:
+            with zstandard.ZstdDecompressor().stream_reader(packed) as reader:
+                return reader.read(length + 1)
+        except zstandard.ZstdError as error:
+            raise ValueError(str(error)) from None
+
+    return unpack
+
+
+def _lz4_unpacker() -> Callable[[bytes, int], bytes]:
+    import lz4.block
+
+    def unpack(packed: bytes, length: int) -> bytes:
+        try:
+            unpacked: bytes = lz4.block.decompress(packed, uncompressed_size=length)
+        except lz4.block.LZ4BlockError as error:
+            raise ValueError(str(error)) from None
+        return unpacked
+
+    return unpack

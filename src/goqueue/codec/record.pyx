@@ -65,6 +65,7 @@ __all__ = [
     "encode",
     "encode_values",
     "find_next",
+    "grouped",
     "index_entries",
     "latest_by_key",
     "pick",
@@ -899,6 +900,28 @@ def rows(list items not None, kind, tuple after not None):
     return found
 
 
+def grouped(rows, Py_ssize_t field):
+    """By the last item of each row, what its first item has at `field`; rows and these items are kinds of tuples."""
+    cdef dict found = {}
+    cdef list some = None
+    cdef PyObject *last = NULL
+    cdef object item
+    cdef Py_ssize_t size
+    for row in rows:
+        size = PyTuple_GET_SIZE(row) if PyTuple_Check(row) else 0
+        if size < 1:
+            raise TypeError(f"{row!r} is no row")
+        item = <object>PyTuple_GET_ITEM(row, 0)
+        if not PyTuple_Check(item) or not 0 <= field < PyTuple_GET_SIZE(item):
+            raise TypeError(f"{item!r} has no field {field}")
+        if PyTuple_GET_ITEM(row, size - 1) != last:
+            # Mostly it is that of the row before.
+            last = PyTuple_GET_ITEM(row, size - 1)
+            some = found.setdefault(<object>last, [])
+        some.append(<object>PyTuple_GET_ITEM(item, field))
+    return found
+
+
 # --- columns ---------------------------------------------------------------------------------------------------------
 
 cdef struct Totals:
@@ -1203,6 +1226,7 @@ def pick(buf, wanted):
     cdef _Output kept = _Output()
     cdef _Output found = _Output()
     cdef int64_t position = 0
+    cdef int64_t start = 0, end = 0
     cdef int64_t offset = 0
     cdef Py_ssize_t number = 0, at = 0, count = 0
     cdef int fault
@@ -1225,11 +1249,19 @@ def pick(buf, wanted):
                     if gq_crc32c(0, data + position + 8, h.size - 8) != h.crc:
                         raise _faults.corrupt(FAULT_CRC, buf, number, position)
                     if not h.flags & CONTROL:
-                        memcpy(kept.reserve(h.size), data + position, h.size)
+                        # Records that lie side by side are copied together, most often all of them.
+                        if position != end:
+                            if end > start:
+                                memcpy(kept.reserve(end - start), data + start, end - start)
+                            start = position
+                        end = position + h.size
                         memcpy(found.reserve(8), &offset, 8)
                     at += 1
                 position += h.size
                 number += 1
+            if kept.used == 0:
+                return PyBytes_FromStringAndSize(<const char *>data + start, end - start), found.finish()
+            memcpy(kept.reserve(end - start), data + start, end - start)
             return kept.finish(), found.finish()
         finally:
             PyBuffer_Release(&list_view)

@@ -4,10 +4,8 @@ import asyncio
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from functools import partial
-from typing import Self, cast
-
-import msgspec
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Self, cast
 
 from goqueue.core.catalog.catalog import Catalog
 from goqueue.core.catalog.events import CatalogEvent
@@ -16,24 +14,16 @@ from goqueue.core.delay.events import DelayEvent, KeptDelays
 from goqueue.core.delivery.delivery import Delivery
 from goqueue.core.delivery.events import DeliveryEvent, KeptDelivery
 from goqueue.core.delivery.group_policies import GroupPolicies, KeptPolicy, PolicySet
-from goqueue.core.groups.registry import GroupChange, Groups
-from goqueue.core.groups.state.snapshot import GroupSnapshot
 from goqueue.core.ids.events import IdEvent, KnownIds
 from goqueue.core.partition.space import DiskGuard
 from goqueue.core.priority.lane_index import LaneIndex, LaneKept, LanesMarked
 from goqueue.core.producers.identities import IdentityGiven, KnownIdentities, ProducerIdentities
-from goqueue.core.producers.window import BatchWritten, ProducerWindow
-from goqueue.core.schedules.events import ScheduleEvent
-from goqueue.core.schedules.schedules import Schedules
-from goqueue.core.schedules.state import ScheduleState
-from goqueue.core.schemas.events import RegistryEvent
-from goqueue.core.schemas.registry import Registry, RegistrySnapshot
-from goqueue.core.transactions.coordinator import Coordinator
-from goqueue.core.transactions.events import CoordinatorEvent, Joined, KeptCoordinator
+from goqueue.core.producers.window import BatchWritten, ProducerEvent, ProducerWindow
 from goqueue.core.transactions.outcomes import KeptOutcomes, OutcomeEvent, Outcomes
 from goqueue.engine.alarm import DelayAlarm
 from goqueue.engine.group_commit import GroupCommit
 from goqueue.engine.group_news import GroupNews
+from goqueue.engine.machines import COORDINATOR, GROUPS, RARE_KINDS, SCHEDULES, SCHEMAS, schema_kind
 from goqueue.engine.partition import (
     PARTITION_STREAMS,
     Partition,
@@ -50,7 +40,7 @@ from goqueue.engine.queue.receipts import KEY_BYTES, ReceiptKey, ReceiptKeyGiven
 from goqueue.engine.queue.ring import Rings
 from goqueue.engine.queue.states import DELIVERIES, QueueStates
 from goqueue.engine.remembered_ids import IDS, RememberedIds
-from goqueue.engine.schemas.formats import no_protoc, schema_formats
+from goqueue.engine.schemas.formats import no_protoc
 from goqueue.engine.schemas.rules import ValueRules
 from goqueue.engine.streams import Kind, Streams
 from goqueue.engine.syncer import Syncer
@@ -58,21 +48,24 @@ from goqueue.engine.tally import Tallies
 from goqueue.engine.tracing.policy import TracingSettings
 from goqueue.engine.tracing.tracing import Tracing
 from goqueue.engine.traffic import Traffic
-from goqueue.engine.transactions.under_way import COORDINATOR, Endings
+from goqueue.engine.transactions.under_way import Endings
 from goqueue.engine.visibility import is_waiting
 from goqueue.errors import UnknownPartition, UnknownTopic
 from goqueue.model.log import LogId
 from goqueue.model.topic import Topic, TopicName
 
-__all__ = ["CATALOG", "GROUPS", "POLICIES", "PRODUCER_IDS", "SCHEDULES", "SCHEMAS", "Broker"]
+if TYPE_CHECKING:
+    from goqueue.core.groups.registry import Groups
+    from goqueue.core.schedules.schedules import Schedules
+    from goqueue.core.schemas.registry import Registry
+    from goqueue.core.transactions.coordinator import Coordinator
+
+__all__ = ["CATALOG", "COORDINATOR", "GROUPS", "POLICIES", "PRODUCER_IDS", "SCHEDULES", "SCHEMAS", "Broker"]
 
 CATALOG = "catalog"
-GROUPS = "groups"
 PRODUCER_IDS = "producer-ids"
 RECEIPTS = "receipts"
 POLICIES = "policies"
-SCHEDULES = "schedules"
-SCHEMAS = "schemas"
 READERS = 4
 BACKGROUND = 3
 """For checkpoints, for the index of ids, and for compaction, which takes long and must not delay the others."""
@@ -102,7 +95,6 @@ class Broker:
         self.catalog = Catalog()
         self.catalog_turn = asyncio.Lock()
         self.producer_ids = ProducerIdentities()
-        self.groups = Groups()
         self.group_news = GroupNews()
         self.receipts = ReceiptKey()
         self.alarm = DelayAlarm()
@@ -110,38 +102,32 @@ class Broker:
         self.blocks = Blocks()
         self.lane_runs = LaneRuns()
         self.policies = GroupPolicies()
-        self.schedules = Schedules()
         self.schedules_turn = asyncio.Lock()
-        self.schemas = Registry(schema_formats(compile_proto))
-        self.value_rules = ValueRules(self.schemas)
+        self.value_rules = ValueRules(lambda: self.schemas if self.streams.has(SCHEMAS) else None)
         self.schemas_turn = asyncio.Lock()
         self.schemas_write = asyncio.Lock()
-        self.transactions = Coordinator()
         self.endings = Endings()
         self.guard = DiskGuard()
         self.tracing = Tracing(clock, tracing)
         self.fetch_turns = itertools.count()
         self.streams = Streams(
             (
-                Kind(CATALOG, _decoder(CatalogEvent), _decoder(tuple[Topic, ...]), lambda _: self.catalog),
-                Kind(GROUPS, _decoder(GroupChange), _decoder(tuple[GroupSnapshot, ...]), lambda _: self.groups),
-                Kind(PRODUCER_IDS, _decoder(IdentityGiven), _decoder(KnownIdentities), lambda _: self.producer_ids),
+                Kind(CATALOG, lambda: (CatalogEvent, tuple[Topic, ...]), lambda _: self.catalog),
+                Kind(PRODUCER_IDS, lambda: (IdentityGiven, KnownIdentities), lambda _: self.producer_ids),
                 Kind(
                     producers_stream(),
-                    _decoder(BatchWritten),
-                    _decoder(tuple[BatchWritten, ...]),
+                    lambda: (ProducerEvent, tuple[BatchWritten, ...]),
                     lambda _: ProducerWindow(),
                 ),
-                Kind(IDS, _decoder(IdEvent), _decoder(KnownIds), lambda _: self.ids.recent),
-                Kind(lanes_stream(), _decoder(LanesMarked), _decoder(tuple[LaneKept, ...]), lambda _: LaneIndex()),
-                Kind(delays_stream(), _decoder(DelayEvent), _decoder(KeptDelays), lambda _: Delays()),
-                Kind(outcomes_stream(), _decoder(OutcomeEvent), _decoder(KeptOutcomes), lambda _: Outcomes()),
-                Kind(COORDINATOR, _decoder(CoordinatorEvent), _decoder(KeptCoordinator), lambda _: self.transactions),
-                Kind(DELIVERIES, _decoder(DeliveryEvent), _decoder(KeptDelivery), self._make_delivery),
-                Kind(SCHEDULES, _decoder(ScheduleEvent), _decoder(tuple[ScheduleState, ...]), lambda _: self.schedules),
-                Kind(SCHEMAS, _decoder(RegistryEvent), _decoder(RegistrySnapshot), lambda _: self.schemas),
-                Kind(POLICIES, _decoder(PolicySet), _decoder(tuple[KeptPolicy, ...]), lambda _: self.policies),
-                Kind(RECEIPTS, _decoder(ReceiptKeyGiven), _decoder(ReceiptKeyGiven), lambda _: self.receipts),
+                Kind(IDS, lambda: (IdEvent, KnownIds), lambda _: self.ids.recent),
+                Kind(lanes_stream(), lambda: (LanesMarked, tuple[LaneKept, ...]), lambda _: LaneIndex()),
+                Kind(delays_stream(), lambda: (DelayEvent, KeptDelays), lambda _: Delays()),
+                Kind(outcomes_stream(), lambda: (OutcomeEvent, KeptOutcomes), lambda _: Outcomes()),
+                Kind(DELIVERIES, lambda: (DeliveryEvent, KeptDelivery), self._make_delivery),
+                schema_kind(compile_proto),
+                Kind(POLICIES, lambda: (PolicySet, tuple[KeptPolicy, ...]), lambda _: self.policies),
+                Kind(RECEIPTS, lambda: (ReceiptKeyGiven, ReceiptKeyGiven), lambda _: self.receipts),
+                *RARE_KINDS,
             )
         )
         self.ids = RememberedIds(id_index, self.streams)
@@ -154,12 +140,31 @@ class Broker:
         self._partitions: dict[TopicName, tuple[Partition, ...]] = {}
         self._stack = AsyncExitStack()
 
+    # Loaded when they are first spoken of.
+
+    @cached_property
+    def groups(self) -> "Groups":
+        return cast("Groups", self.streams.machine(GROUPS))
+
+    @cached_property
+    def schedules(self) -> "Schedules":
+        return cast("Schedules", self.streams.machine(SCHEDULES))
+
+    @cached_property
+    def schemas(self) -> "Registry":
+        return cast("Registry", self.streams.machine(SCHEMAS))
+
+    @cached_property
+    def transactions(self) -> "Coordinator":
+        return cast("Coordinator", self.streams.machine(COORDINATOR))
+
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             began = self.clock.now_ns()
             self.storage.open(self.streams)
             self.recovery_ns = self.clock.now_ns() - began
-            self.groups.start_sessions(now=self.clock.now_ns())
+            if self.streams.has(GROUPS):
+                self.groups.start_sessions(now=self.clock.now_ns())
             stack.callback(self.storage.close)
             stack.callback(self.ids.index.close)
             self.ids.open()
@@ -207,7 +212,8 @@ class Broker:
 
     def _find_left_over(self) -> None:
         """Transactions that were open are aborted, as some of what they wrote may not have come to be durable."""
-        self.endings.left_over.update(self.transactions.open_numbers())
+        if self.streams.has(COORDINATOR):
+            self.endings.left_over.update(self.transactions.open_numbers())
         for partitions in self._partitions.values():
             for partition in partitions:
                 for number in partition.outcomes.open_numbers():
@@ -215,7 +221,7 @@ class Broker:
                         self.endings.orphans.setdefault(number, []).append(partition)
                     else:
                         # Its first records here may have been refused, and with them the note that it writes here.
-                        self.transactions.apply(Joined(number, *partition.id))
+                        self.transactions.note_joined(number, *partition.id)
 
     def _wake_recovered(self) -> None:
         """What queues had passed because it was hidden, and is not any more."""
@@ -256,11 +262,7 @@ class Broker:
         return partition in self._partitions.get(TopicName(partition.id.topic), ())
 
     def partition(self, name: TopicName, number: int) -> Partition:
-        partitions = self.partitions(name)
+        partitions = self._partitions.get(name) or self.partitions(name)
         if not 0 <= number < len(partitions):
             raise UnknownPartition(f"{name} has partitions 0 to {len(partitions) - 1}, not {number}")
         return partitions[number]
-
-
-def _decoder(kind: object) -> "msgspec.msgpack.Decoder[object]":
-    return msgspec.msgpack.Decoder(kind)

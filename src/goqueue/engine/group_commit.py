@@ -10,6 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor
+from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -60,6 +61,9 @@ class Submitted(msgspec.Struct):
     durable: bool
     written: Callable[[], None]
     done: Done
+
+
+_IS_DURABLE = attrgetter("durable")
 
 
 class _Unsynced(NamedTuple):
@@ -221,6 +225,9 @@ class GroupCommit:
 
     def _written(self, group: list[Submitted], outcomes: list[GoQueueError | None], size: int) -> None:
         self._unsynced_bytes += size
+        if self._may_sync_here() and any(map(_IS_DURABLE, group)):
+            # The disk is at work while what was written is noted here and others are heard.
+            self._storage.begin_sync()
         lsn = self._storage.written_lsn
         for waiting, refusal in zip(group, outcomes, strict=True):
             if refusal is None:

@@ -1,13 +1,12 @@
 """Members that wait to hear of changes in their group, so that a rebalance does not take as long as a heartbeat."""
 
 import asyncio
+from typing import TYPE_CHECKING
 
-from goqueue.core.groups.events import GroupEvent, MemberTold, OffsetsCommitted
+if TYPE_CHECKING:
+    from goqueue.core.groups.events import GroupEvent
 
 __all__ = ["GroupNews"]
-
-SILENT_EVENTS = (MemberTold, OffsetsCommitted)
-"""Of concern to the one member that caused them: waking all the others for them would be in vain."""
 
 
 class GroupNews:
@@ -17,8 +16,8 @@ class GroupNews:
         self._waiting: dict[str, dict[str, asyncio.Future[bool]]] = {}
         self._is_stopping = False
 
-    def happened(self, group: str, events: list[GroupEvent]) -> None:
-        if group in self._waiting and not all(isinstance(event, SILENT_EVENTS) for event in events):
+    def happened(self, group: str, events: "list[GroupEvent]") -> None:
+        if group in self._waiting and not all(map(_is_silent, events)):
             for waiting in self._waiting[group].values():
                 _end(waiting, is_news=True)
 
@@ -58,3 +57,10 @@ class GroupNews:
 def _end(waiting: "asyncio.Future[bool]", *, is_news: bool) -> None:
     if not waiting.done():
         waiting.set_result(is_news)
+
+
+def _is_silent(event: "GroupEvent") -> bool:
+    """Of concern to the one member that caused it: waking all the others for it would be in vain."""
+    from goqueue.core.groups.events import MemberTold, OffsetsCommitted
+
+    return isinstance(event, MemberTold | OffsetsCommitted)

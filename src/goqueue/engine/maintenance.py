@@ -1,6 +1,7 @@
 """What the broker does by itself: background syncs, checkpoints, retention, compaction, watching the disk.
 
-Each job is a step that can be called alone; `run` calls them when they are due.
+Each job is a step that can be called alone; `run` calls them when they are due. What a job is for may never be there:
+what does it is loaded when there is something to do.
 """
 
 import asyncio
@@ -10,17 +11,12 @@ from typing import Protocol
 import msgspec
 
 from goqueue.core.partition.retention import NS_PER_MS, expired_segments
-from goqueue.engine.broker import Broker
+from goqueue.engine.broker import COORDINATOR, GROUPS, SCHEDULES, Broker
 from goqueue.engine.firing import Firing
-from goqueue.engine.groups import expire_members
 from goqueue.engine.id_upkeep import IdUpkeep
 from goqueue.engine.partition import Partition
 from goqueue.engine.placement import Placement
 from goqueue.engine.ports import CompactionPolicy, DropSegments, SlowWork
-from goqueue.engine.queue.breaking import pause_tripped
-from goqueue.engine.queue.settle import return_overdue
-from goqueue.engine.schedules import fire_due
-from goqueue.engine.transactions.ending import abort_overdue
 from goqueue.engine.visibility import certain_before
 from goqueue.errors import GoQueueError
 from goqueue.model.topic import Cleanup, TopicConfig
@@ -104,7 +100,10 @@ class Maintenance:
         """What must not wait: silent members, the disk, the sync that `memory` durability promises."""
         self.watch_disk()
         self._broker.commit.sync_in_background()
-        await expire_members(self._broker)
+        if self._broker.streams.has(GROUPS):
+            from goqueue.engine.groups import expire_members
+
+            await expire_members(self._broker)
 
     async def checkpoint_if_due(self) -> None:
         await self._in_background(self._broker.storage.prepare)
@@ -172,18 +171,29 @@ class Maintenance:
                 await broker.commit.between_writes(lambda: broker.storage.finish_compaction(work))
 
     async def fire_schedules(self) -> None:
-        await fire_due(self._broker, self._placement)
+        if self._broker.streams.has(SCHEDULES):
+            from goqueue.engine.schedules import fire_due
+
+            await fire_due(self._broker, self._placement)
 
     async def return_overdue(self) -> None:
-        await return_overdue(self._broker)
-        await pause_tripped(self._broker)
-        news = self._broker.breakers.news
+        breakers = self._broker.breakers
+        if breakers.tripped or any(True for _ in self._broker.queues):
+            from goqueue.engine.queue.breaking import pause_tripped
+            from goqueue.engine.queue.settle import return_overdue
+
+            await return_overdue(self._broker)
+            await pause_tripped(self._broker)
+        news = breakers.news
         while news:
             tripped = news.popleft()
             self._observer.group_paused(tripped.group, tripped.reason)
 
     async def abort_overdue(self) -> None:
-        await abort_overdue(self._broker)
+        if self._broker.streams.has(COORDINATOR) or self._broker.endings.orphans:
+            from goqueue.engine.transactions.ending import abort_overdue
+
+            await abort_overdue(self._broker)
 
     async def tend_ids(self) -> None:
         """Keep the index of ids whole, current and small."""

@@ -12,15 +12,15 @@ from goqueue import codec
 from goqueue.core.delay.delays import Delays
 from goqueue.core.delay.events import Cancelled, Delayed
 from goqueue.core.delay.states import DelayState
-from goqueue.core.partition.watermark import Watermark
+from goqueue.core.partition.watermark import Pending, Watermark
 from goqueue.core.priority.lane_index import LaneIndex, LanesMarked
 from goqueue.core.priority.stats import LaneFlow
 from goqueue.core.producers.originals import count_originals
-from goqueue.core.producers.window import BatchWritten, ProducerWindow
+from goqueue.core.producers.window import BatchWritten, ProducerWindow, written_together
 from goqueue.core.transactions.outcomes import Closed, OutcomeEvent, Outcomes, Wrote
 from goqueue.engine.alarm import DelayAlarm
 from goqueue.engine.group_commit import Done, GroupCommit
-from goqueue.engine.joint_append import JointAppend
+from goqueue.engine.joint_append import JOINT_BYTES, JointAppend
 from goqueue.engine.ports import AppendRecords, Clock, Entry, Log
 from goqueue.engine.streams import Streams
 from goqueue.engine.tally import TopicTally
@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 HELD_BYTES = 64 * 1024 * 1024
+CONTROL = int(Flag.CONTROL)
 
 
 def producers_stream(log: LogId | str = "") -> str:
@@ -70,12 +71,16 @@ def outcomes_stream(log: LogId | str = "") -> str:
 PARTITION_STREAMS = (producers_stream, lanes_stream, delays_stream, outcomes_stream)
 
 
-class ProducerBatch(NamedTuple):
+class ProducerBatch(msgspec.Struct, frozen=True):
     """Who sent a batch, and the number of its first record among that producer's in this partition."""
 
     producer_id: int
     epoch: int
     sequence: int
+
+
+NOBODY = ProducerBatch(0, 0, 0)
+"""For batches of those who do not number their records."""
 
 
 class BatchIds(Protocol):
@@ -180,6 +185,8 @@ class Partition:
         self._delays_stream = delays_stream(log_id)
         self._outcomes_stream = outcomes_stream(log_id)
         self._next_offset = log.next_offset
+        self._has_strayed = False
+        """Offsets were given to records that did not come to be in the log."""
         self._watermark = Watermark(log.next_offset)
         self._newest_ns = max((segment.max_timestamp_ns for segment in log.segments), default=0)
         self._watchers: set[Callable[[], None]] = set()
@@ -202,7 +209,10 @@ class Partition:
     @property
     def next_offset(self) -> int:
         """Where the next batch begins. After a refused append, offsets go on from what is really in the log."""
-        return self.log.next_offset if self._watermark.is_idle else self._next_offset
+        if self._has_strayed and self._watermark.is_idle:
+            self._has_strayed = False
+            self._next_offset = self.log.next_offset
+        return self._next_offset
 
     # Writing.
 
@@ -228,30 +238,30 @@ class Partition:
         # Time may be set back; the order of timestamps in a partition is not.
         now = max(self._clock.now_ns(), self._newest_ns)
         base = self.next_offset
-        stamped = codec.stamp(batch, base, now)
-        if stamped.largest_value > max_value_bytes:
-            raise RecordTooLarge(
-                f"a value of {stamped.largest_value} bytes, the limit of {self.id.topic} is {max_value_bytes}"
-            )
-        if stamped.flags & Flag.CONTROL:
+        added, _, largest_value, flags, priorities = codec.stamp(batch, base, now)
+        if largest_value > max_value_bytes:
+            raise RecordTooLarge(f"a value of {largest_value} bytes, the limit of {self.id.topic} is {max_value_bytes}")
+        if flags & CONTROL:
             raise InvalidRecord("control records are the broker's own", hint="publish records without that flag")
-        is_plain = stamped.priorities is None and ids is NO_IDS and dues is None and transaction is None
+        is_plain = priorities is None and ids is NO_IDS and dues is None and transaction is None
         if is_plain and not also and written is None:
-            return self._append_plain(batch, stamped.count, now, producer, done, durable=durable)
-        delayed = None if dues is None else self._decide_delays(base, stamped.count, dues)
+            plain = _written_by(producer, added, base, now)
+            self._append_plain(batch, plain, done, durable=durable)
+            return plain
+        delayed = None if dues is None else self._decide_delays(base, added, dues)
         originals, events = ids.join(self.id.partition, base, now)
-        count = stamped.count + count_originals(originals) if originals else stamped.count
-        batch_written = BatchWritten(*(producer or (0, 0, 0)), count, base, now, originals)
-        after = base + stamped.count
+        count = added + count_originals(originals) if originals else added
+        batch_written = _written_by(producer, count, base, now, originals)
+        after = base + added
         entry: Entry = (AppendRecords(self.id, batch, after), *events, *also)
         if producer is not None:
             entry = (*entry, self._streams.event(self._stream, batch_written))
-        if stamped.priorities is None:
-            self.enqueued.note(NORMAL, stamped.count, now=InstantNs(now))
+        if priorities is None:
+            self.enqueued.note(NORMAL, added, now=InstantNs(now))
         else:
-            for priority, number in Counter(stamped.priorities).items():
+            for priority, number in Counter(priorities).items():
                 self.enqueued.note(priority, number, now=InstantNs(now))
-            marked = LanesMarked(base, stamped.priorities)
+            marked = LanesMarked(base, priorities)
             entry = (*entry, self._streams.event(self._lanes_stream, marked))
             self.lanes.apply(marked)
         # These are known before the records can be read, so there is no moment at which one of them is visible.
@@ -260,7 +270,7 @@ class Partition:
             self.delays.apply(delayed)
         outcomes: tuple[OutcomeEvent, ...] = ()
         if transaction is not None:
-            wrote = Wrote(transaction, base, stamped.count)
+            wrote = Wrote(transaction, base, added)
             entry = (*entry, self._streams.event(self._outcomes_stream, wrote))
             self.outcomes.apply(wrote)
             outcomes = (wrote,)
@@ -268,54 +278,61 @@ class Partition:
         self._submit(staged, len(batch), durable=durable, written=written or staged.apply)
         return batch_written
 
-    def _append_plain(
-        self, batch: bytearray, count: int, now: int, producer: ProducerBatch | None, done: Done, *, durable: bool
-    ) -> BatchWritten:
+    def _append_plain(self, records: bytearray, batch: BatchWritten, done: Done, *, durable: bool) -> None:
         """In one entry with others that come before the next write."""
-        base = self.next_offset
-        after = base + count
-        written = BatchWritten(*(producer or (0, 0, 0)), count, base, now)
-        joint = self._joint
-        if joint is not None and joint.takes(len(batch), durable=durable):
-            self._commit.grow(joint.waiting, len(batch))
-            self._watermark.extend(joint.pending, after)
+        joint, size = self._joint, len(records)
+        if joint is None or joint.durable is not durable or joint.size + size > JOINT_BYTES:
+            joint = self._begin_joint(size, durable=durable)
         else:
-            joint = self._begin_joint(after, len(batch), durable=durable)
-        event = None
-        if producer is not None:
-            event = self._streams.event(self._stream, written)
-            self.producers.apply(written)
-        joint.add(batch, written, event, done)
-        self._next_offset, self._newest_ns = after, now
-        return written
+            self._commit.grow(joint.waiting, size)
+        joint.add(records, batch, done)
+        if batch.producer_id:
+            self.producers.remember(batch)
+        self._next_offset, self._newest_ns = joint.pending.next_offset, batch.timestamp_ns
 
-    def _begin_joint(self, after: int, size: int, *, durable: bool) -> JointAppend:
-        joint = JointAppend(self.id, self._watermark.begin(after), durable=durable)
+    def _begin_joint(self, size: int, *, durable: bool) -> JointAppend:
+        joint = JointAppend(self._watermark.begin(self._next_offset), durable=durable)
         try:
-            finish = partial(self._finish_joint, joint)
-            joint.waiting = self._commit.submit(joint.close, size, finish, durable=durable)
+            joint.waiting = self._commit.submit(
+                partial(self._close_joint, joint), size, partial(self._finish_joint, joint), durable=durable
+            )
         except GoQueueError:
-            self._watermark.refuse(joint.pending)
+            self._refuse(joint.pending)
             raise
         self._joint = joint
         return joint
 
+    def _close_joint(self, joint: JointAppend) -> Entry:
+        """The entry, to which nothing is added any more."""
+        if self._joint is joint:
+            self._joint = None
+        append = AppendRecords(self.id, joint.take_records(), joint.pending.next_offset)
+        if not joint.numbered:
+            return (append,)
+        return append, self._streams.event(self._stream, written_together(joint.numbered))
+
     def _finish_joint(self, joint: JointAppend, refusal: GoQueueError | None) -> None:
         if refusal is None:
             moved = self._watermark.confirm(joint.pending)
-            count = joint.pending.next_offset - joint.batches[0].base_offset
-            self.tally.published_records += count
-            self.tally.published_bytes += joint.size
-            self.enqueued.note(NORMAL, count, now=InstantNs(joint.batches[-1].timestamp_ns))
         else:
             moved = True
             self._refused += 1
-            self._watermark.refuse(joint.pending)
+            self._refuse(joint.pending)
             for batch in joint.batches:
                 self.producers.undo(batch)
         joint.tell(refusal)
         if moved and self._watchers:
             self._tell_watchers()
+        if refusal is None:
+            # Nobody waits for these figures, so they come last.
+            count = joint.pending.next_offset - joint.batches[0].base_offset
+            self.tally.published_records += count
+            self.tally.published_bytes += joint.size
+            self.enqueued.note(NORMAL, count, now=InstantNs(joint.batches[-1].timestamp_ns))
+
+    def _refuse(self, pending: Pending) -> None:
+        self._has_strayed = True
+        self._watermark.refuse(pending)
 
     def stage_markers(self, markers: Sequence[Marker]) -> Staged:
         """The records that end transactions in this partition, and what their ends mean for the records before."""
@@ -352,7 +369,7 @@ class Partition:
         """As `append`, when each of the records is there already; also then a producer's numbers go on."""
         base, now = self.next_offset, max(self._clock.now_ns(), self._newest_ns)
         originals, _ = ids.join(self.id.partition, base, now)
-        written = BatchWritten(*(producer or (0, 0, 0)), count, base, now, originals)
+        written = _written_by(producer, count, base, now, originals)
         if producer is None:
             self._commit.when_durable(done)
             return written
@@ -371,7 +388,7 @@ class Partition:
 
         entry = (self._streams.event(self._stream, written),)
         self._commit.submit(entry, len(originals), finished, durable=True)
-        self.producers.apply(written)
+        self.producers.remember(written)
         return written
 
     def _stage(self, entry: Entry, effects: "_Effects", done: Done | None = None) -> Staged:
@@ -388,7 +405,7 @@ class Partition:
             else:
                 moved = True
                 self._refused += 1
-                self._watermark.refuse(pending)
+                self._refuse(pending)
                 self.producers.undo(batch)
                 self._take_back(effects)
                 ids.refused()
@@ -403,7 +420,7 @@ class Partition:
             self._next_offset, self._newest_ns = after, batch.timestamp_ns
             ids.begin()
             if batch.producer_id:
-                self.producers.apply(batch)
+                self.producers.remember(batch)
 
         def apply() -> None:
             ids.written()
@@ -411,7 +428,7 @@ class Partition:
                 self.delays.apply(effects.cancelled)
 
         def take_back() -> None:
-            self._watermark.refuse(pending)
+            self._refuse(pending)
             self._take_back(effects)
 
         return Staged(entry, begin, apply, finish, take_back)
@@ -485,3 +502,10 @@ class Partition:
     def _tell_watchers(self) -> None:
         for watcher in tuple(self._watchers):
             watcher()
+
+
+def _written_by(
+    producer: ProducerBatch | None, count: int, base_offset: int, timestamp_ns: int, originals: bytes = b""
+) -> BatchWritten:
+    by = NOBODY if producer is None else producer
+    return BatchWritten(by.producer_id, by.epoch, by.sequence, count, base_offset, timestamp_ns, originals)

@@ -12,8 +12,8 @@ from goqueue.engine.broker import Broker
 from goqueue.engine.new_records import Unsettled, choose_new
 from goqueue.engine.partition import Partition, ProducerBatch
 from goqueue.engine.schemas.holding import checked_at_once, hold_until_checked
-from goqueue.engine.tracing.publishing import note_answered
-from goqueue.engine.transactions.beginning import InTransaction, check_publish, join_operations
+from goqueue.engine.tracing.publishing import note_published, note_refused_batch
+from goqueue.engine.transactions.joining import InTransaction, check_publish, join_operations
 from goqueue.errors import (
     DiskFull,
     GoQueueError,
@@ -24,7 +24,7 @@ from goqueue.errors import (
 from goqueue.model.delay import check_dues
 from goqueue.model.topic import Durability, Topic, TopicName
 
-__all__ = ["PublishBatch", "Published", "RecordPlace", "publish", "publish_and_wait"]
+__all__ = ["PublishBatch", "Published", "RecordPlace", "Reply", "publish", "publish_and_wait"]
 
 
 class PublishBatch(msgspec.Struct, frozen=True):
@@ -108,12 +108,11 @@ class _Publishing:
 
     def go(self) -> None:
         try:
-            self._go()
+            self._go(self._broker, self._request)
         except GoQueueError as refusal:
             self._refuse(refusal)
 
-    def _go(self) -> None:
-        broker, request = self._broker, self._request
+    def _go(self, broker: Broker, request: PublishBatch) -> None:
         partition = self._partition = broker.partition(request.topic, request.partition)
         topic = self._topic = broker.catalog.topic(request.topic)
         if request.partitions not in (None, topic.partitions):
@@ -130,9 +129,10 @@ class _Publishing:
             raise DiskFull(f"the disk is {broker.guard.used_share:.0%} full")
         if request.transaction is not None:
             check_publish(broker, request.transaction, request.producer, request.ids)
-        if request.producer is not None:
-            broker.producer_ids.check(request.producer.producer_id, request.producer.epoch)
-            repeated = partition.producers.check(*request.producer)
+        producer = request.producer
+        if producer is not None:
+            broker.producer_ids.check(producer.producer_id, producer.epoch)
+            repeated = partition.producers.check(producer.producer_id, producer.epoch, producer.sequence)
             if repeated is not None:
                 self._answer_when_confirmed(repeated)
                 return
@@ -151,7 +151,7 @@ class _Publishing:
                 self._done,
                 durable=(request.durability or topic.config.durability) is not Durability.MEMORY,
                 max_value_bytes=topic.config.max_value_bytes,
-                producer=request.producer,
+                producer=producer,
                 dues=request.dues,
             )
 
@@ -242,8 +242,13 @@ class _Publishing:
 
     def _answer(self, result: Published | GoQueueError) -> None:
         self._reply(result)
-        if self._broker.tracing.is_on:
-            note_answered(self._broker, self._request, result, self._start_ns)
+        broker = self._broker
+        if not broker.tracing.is_on:
+            return
+        if isinstance(result, GoQueueError):
+            note_refused_batch(broker, self._request, result, self._start_ns)
+        else:
+            note_published(broker, self._topic, self._request, result, self._start_ns)
 
 
 def _count(records: bytearray) -> int:

@@ -14,7 +14,7 @@ from goqueue.engine.placement import Placement
 from goqueue.engine.publish import PublishBatch, Published, publish
 from goqueue.engine.schemas.validation import record_violations
 from goqueue.engine.tracing.publishing import note_refused
-from goqueue.engine.transactions.beginning import InTransaction, check_publish
+from goqueue.engine.transactions.joining import InTransaction, check_publish
 from goqueue.errors import GoQueueError, InvalidRecord, RecordTooLarge, UnknownPartition
 from goqueue.model.delay import AT_ONCE, check_due
 from goqueue.model.record import Record

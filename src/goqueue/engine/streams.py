@@ -5,7 +5,8 @@ when they are first spoken of.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, Protocol
+from functools import cached_property
+from typing import Any, Protocol
 
 import msgspec
 
@@ -25,13 +26,25 @@ class Machine(Protocol):
     def restore(self, snapshot: Any, /) -> None: ...
 
 
-class Kind(NamedTuple):
-    """How a family of machines is made and how its events and snapshots are read."""
+class Kind:
+    """How a family of machines is made and how its events and snapshots are read: as values of the types given.
 
-    prefix: str
-    events: msgspec.msgpack.Decoder[Any]
-    snapshots: msgspec.msgpack.Decoder[Any]
-    make: Callable[[str], Machine]
+    Which types these are is asked when there is something to read, as is what reads them made then: for all kinds
+    together that takes several milliseconds.
+    """
+
+    def __init__(self, prefix: str, types: Callable[[], tuple[Any, Any]], make: Callable[[str], Machine]) -> None:
+        self.prefix = prefix
+        self.make = make
+        self._types = types
+
+    @cached_property
+    def events(self) -> msgspec.msgpack.Decoder[Any]:
+        return msgspec.msgpack.Decoder(self._types()[0])
+
+    @cached_property
+    def snapshots(self) -> msgspec.msgpack.Decoder[Any]:
+        return msgspec.msgpack.Decoder(self._types()[1])
 
 
 class Streams:
@@ -49,6 +62,10 @@ class Streams:
             kind = self._kind(stream)
             found = self._machines[stream] = kind.make(stream.removeprefix(kind.prefix))
         return found
+
+    def has(self, stream: str) -> bool:
+        """Whether anything was ever written to it, or asked of its machine."""
+        return stream in self._machines
 
     def machines(self, prefix: str) -> list[tuple[str, Machine]]:
         """Those there are of one kind, with their streams."""

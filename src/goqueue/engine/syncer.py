@@ -52,7 +52,9 @@ class Syncer:
 
     def run_here(self) -> None:
         """Sync on the event loop, without two changes of threads."""
-        self.done(self._sync())
+        result, took_ns = self._sync()
+        self.done(result)
+        self._note(took_ns)
 
     def ask(self) -> None:
         """Have everything synced that is written by now, in the thread."""
@@ -65,21 +67,23 @@ class Syncer:
         while self._requests.get():
             # Before the sync begins: whoever asks from here on may have written something that it does not reach.
             self._is_asked = False
-            self._loop.call_soon_threadsafe(self._answer, self._sync())
+            self._loop.call_soon_threadsafe(self._answer, *self._sync())
 
-    def _answer(self, result: Lsn | Exception) -> None:
+    def _answer(self, result: Lsn | Exception, took_ns: int) -> None:
         self._unanswered -= 1
         self.done(result)
+        self._note(took_ns)
 
-    def _sync(self) -> Lsn | Exception:
+    def _sync(self) -> tuple[Lsn | Exception, int]:
         began = self._clock.now_ns()
         result: Lsn | Exception
         try:
             result = self._storage.sync()
         except Exception as error:
             result = error
-        took = max(0, self._clock.now_ns() - began)
+        return result, max(0, self._clock.now_ns() - began)
+
+    def _note(self, took_ns: int) -> None:
         # One slow sync is forgotten after some quick ones.
-        self._usual_ns = max(took, self._usual_ns - self._usual_ns // 8)
-        self.seconds.add(took / NS_PER_S)
-        return result
+        self._usual_ns = max(took_ns, self._usual_ns - self._usual_ns // 8)
+        self.seconds.add(took_ns / NS_PER_S)

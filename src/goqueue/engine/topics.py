@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 
 from goqueue.core.catalog.events import CatalogEvent
 from goqueue.core.ids.events import IdsForgotten
-from goqueue.engine.broker import CATALOG, Broker
-from goqueue.engine.groups import refresh_groups
+from goqueue.engine.broker import CATALOG, GROUPS, Broker
 from goqueue.engine.partition import PARTITION_STREAMS
 from goqueue.engine.ports import CreateLog, DeleteLog, Operation
 from goqueue.engine.remembered_ids import IDS
@@ -79,6 +78,9 @@ async def _change(
                 follow()
 
             await broker.commit.write(entry, written=written)
-        await refresh_groups(broker)
+        if broker.streams.has(GROUPS):
+            from goqueue.engine.groups import refresh_groups
+
+            await refresh_groups(broker)
 
     await asyncio.shield(asyncio.ensure_future(change()))

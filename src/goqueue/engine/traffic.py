@@ -1,5 +1,7 @@
 """What clients ask of each listener: how many are connected, what they asked, how it ended and how long it took."""
 
+from collections import defaultdict
+
 from goqueue.engine.histogram import SECONDS, Histogram
 from goqueue.engine.ports import Clock
 
@@ -19,21 +21,22 @@ class ListenerTraffic:
     def __init__(self, clock: Clock) -> None:
         self.now_ns = clock.now_ns
         self.connections = 0
-        self.requests: dict[tuple[str, str], int] = {}
+        self.requests: defaultdict[tuple[str, str], int] = defaultdict(int)
         """By kind and outcome."""
-        self.seconds: dict[str, Histogram] = {}
+        self.seconds: defaultdict[str, Histogram] = defaultdict(lambda: Histogram(SECONDS))
         """By kind, of those that do not wait for something to happen."""
 
     def count(self, kind: str, outcome: str) -> None:
-        key = (kind, outcome)
-        self.requests[key] = self.requests.get(key, 0) + 1
+        self.requests[kind, outcome] += 1
 
     def took(self, kind: str, duration_ns: int) -> None:
-        histogram = self.seconds.get(kind)
-        if histogram is None:
-            histogram = self.seconds[kind] = Histogram(SECONDS)
         # The clock of a machine may be set back.
-        histogram.add(max(0, duration_ns) / NS_PER_S)
+        self.seconds[kind].add(max(0, duration_ns) / NS_PER_S)
+
+    def answered(self, kind: str, outcome: str, began_ns: int) -> None:
+        """Both, of a request that began then."""
+        self.requests[kind, outcome] += 1
+        self.seconds[kind].add(max(0, self.now_ns() - began_ns) / NS_PER_S)
 
 
 class Traffic:
@@ -47,3 +50,7 @@ class Traffic:
 
     def listeners(self) -> tuple[tuple[str, ListenerTraffic], ...]:
         return ("http", self.http), ("native", self.native), ("schemas", self.schemas), ("grpc", self.grpc)
+
+    def requests(self) -> int:
+        """How many have been answered so far, whatever the answer was."""
+        return sum(sum(listener.requests.values()) for _, listener in self.listeners())

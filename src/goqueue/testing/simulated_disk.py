@@ -312,6 +312,8 @@ class SimulatedFile:
     def write_back(self, position: int, length: int) -> None:
         """Changes nothing: what is not synced may be on the platter or not at any time."""
 
+    begin_write_back = write_back
+
     def sync(self) -> None:
         self._disk.sync_file(self)
 

@@ -6,11 +6,13 @@ import msgspec
 import pytest
 
 from goqueue.client.batch import Batch
+from goqueue.client.connection import NOTHING
 from goqueue.client.lane import UNDER_WAY, Lane, LaneSettings
 from goqueue.errors import (
     BrokerUnreachable,
     ClientClosed,
     DiskFull,
+    GoQueueError,
     InvalidRequest,
     OutOfOrderSequence,
     RecordTooLarge,
@@ -19,7 +21,6 @@ from goqueue.errors import (
     UnknownProducer,
 )
 from goqueue.model.record import Record
-from goqueue.wire.native.frames import Frame, Opcode
 from goqueue.wire.native.messages import ProducerIdentity, Publish, Published
 
 LOST = BrokerUnreachable("lost")
@@ -49,7 +50,8 @@ class FakeConnection:
         """Once, as a connection does."""
         answered, self.answers[number] = self.answers[number], None
         if answered is not None:
-            answered(outcome)
+            error = outcome if isinstance(outcome, GoQueueError) else None
+            answered(error, NOTHING if error else outcome, NOTHING)
 
     def tell(self, _, head, tail):
         self.told.append((msgspec.msgpack.decode(head, type=Publish), tail))
@@ -123,7 +125,7 @@ class Scene:
 
     def answer(self, number, outcome=None):
         head = memoryview(msgspec.msgpack.encode(Published(100 + number, 1, 7)))
-        self.connection.answer(number, outcome or Frame(Opcode.PUBLISH, 0, 1, head, memoryview(b"")))
+        self.connection.answer(number, outcome or head)
 
     async def known(self, *, within_s=60.0):
         """The broker has written a first batch."""

@@ -88,3 +88,12 @@ def test_any_way_through_a_log_that_grows_is_the_way_of_the_lane_itself(seed, mo
         assert list(found) == index.take(lane, firsts[lane], end, limit)
         if found and choose.random() < 0.8:
             firsts[lane] = choose.choice(found) + 1
+
+
+def test_what_was_passed_is_found_again_when_one_has_to_go_back(index):
+    lane = Ahead(index, 1)
+    before = list(lane.find(1000, 10_000, 50))
+    lane.find(9000, 10_000, 600)
+    assert list(lane.find(1000, 10_000, 50)) == before
+    lane.find(9000, 10_000, 600)
+    assert lane.count(1000, 10_000, 5000) == 1800

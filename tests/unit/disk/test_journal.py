@@ -1,5 +1,6 @@
 """The journal: files that rotate and are used again, and a replay that never takes anything else for an entry."""
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from goqueue.adapters.disk.journal_format import (
     parse_operations,
 )
 from goqueue.adapters.disk.replay import PIECE_BYTES, JournalReplay
+from goqueue.adapters.disk.spare_journal import free_journal
 from goqueue.adapters.disk.store import StoreSettings
 from goqueue.engine.ports import AppendRecords, StateEvent
 from goqueue.model.record import Record
@@ -152,6 +154,68 @@ def test_spare_files_of_an_earlier_run_are_used_and_bounded_too(driver):
         spare = [name for name in driver.journal_files() if name.startswith("spare-")]
         assert len(spare) <= SPARE_FILES
         assert len(driver.journal_files()) <= SPARE_FILES + 3
+
+
+def entry_files(driver) -> list[str]:
+    return [name for name in driver.journal_files() if name.endswith(".journal")]
+
+
+def test_after_a_stop_with_a_checkpoint_there_is_no_journal_to_look_into(driver):
+    for n in range(10):
+        driver.do(event(n, size=FILE_BYTES // 4))
+    driver.checkpoint({"s": b"ten"})
+    before = entry_files(driver)
+    driver.store.close()
+    assert entry_files(driver) == []
+    assert len(driver.journal_files()) <= SPARE_FILES
+    driver.reopen()
+    assert driver.recovered.snapshots == {"s": b"ten"}
+    assert driver.recovered.events == []
+    assert driver.store.written_lsn == 10
+    assert max(entry_files(driver)) > max(before), "a number is given once"
+
+
+def test_after_a_stop_with_entries_behind_the_checkpoint_all_files_of_the_journal_are_left(driver):
+    driver.do(event(1))
+    driver.checkpoint({"s": b"one"})
+    driver.do(event(2))
+    before = driver.journal_files()
+    driver.store.close()
+    assert driver.journal_files() == before
+    driver.reopen()
+    assert driver.recovered.events == [tuple(event(2))]
+
+
+def test_a_store_that_could_not_be_opened_leaves_the_journal_as_it_is(driver):
+    driver.do(event(1))
+    driver.store.close()
+    before = driver.journal_files()
+
+    class Refuses:
+        def restore(self, stream, snapshot) -> None: ...
+        def apply(self, event) -> None:
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        driver.another().open(Refuses())
+    assert driver.journal_files() == before
+    driver.reopen()
+    assert driver.recovered.events == [tuple(event(1))]
+
+
+def test_journal_files_that_the_disk_keeps_at_a_stop_are_read_again_to_no_harm(folder, monkeypatch):
+    files = OsFileSystem()
+    journal = started(folder)
+    put(journal, event(1), event(2))
+    journal.close()
+
+    def refuse(source: str, target: str) -> None:
+        raise OSError(errno.EIO, "input/output error")
+
+    monkeypatch.setattr(files, "rename", refuse)
+    free_journal(files, folder)
+    found, _ = replayed(folder, after_lsn=2)
+    assert found == []
 
 
 def test_restarts_without_a_checkpoint_keep_everything_and_a_checkpoint_frees_it(driver):

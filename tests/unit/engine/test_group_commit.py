@@ -32,12 +32,17 @@ class ScriptedStorage:
         self.clock = FakeClock()
         self.sync_takes_ms = 0
         self.syncing_threads: list[int] = []
+        self.begun_after: list[int] = []
+        """How much was written when the disk was told to begin."""
 
     def write(self, entries):
         self.writing_threads.add(threading.get_ident())
         self.written_lsn = Lsn(self.written_lsn + len(entries))
         self.happened += [one[0].stream for one in entries]
         return [DiskFull("no room") if one == REFUSED else None for one in entries]
+
+    def begin_sync(self) -> None:
+        self.begun_after.append(len(self.happened))
 
     def sync(self) -> Lsn:
         lsn = self.written_lsn
@@ -71,6 +76,13 @@ async def test_one_sync_serves_everyone_who_waits(commit, storage):
     await asyncio.gather(*waiting)
     assert storage.syncs <= 2
     assert storage.happened == [str(n) for n in range(50)]
+
+
+async def test_the_disk_begins_with_what_is_to_be_durable_before_anybody_waits_for_it(commit, storage):
+    await commit.write(entry("memory"), durable=False)
+    assert storage.begun_after == []
+    await asyncio.gather(commit.write(entry("a")), commit.write(entry("b"), durable=False))
+    assert (storage.begun_after, storage.syncs) == ([3], 1)
 
 
 async def test_an_entry_that_need_not_be_durable_does_not_wait_for_the_sync_of_another(commit, storage):

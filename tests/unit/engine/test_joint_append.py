@@ -54,7 +54,7 @@ async def test_batches_that_come_together_are_one_entry_and_each_producer_learns
     told = await together(broker, *map(to_publish, batches, producers))
     assert [(one.base_offset, one.count) for one in told] == [(0, 2), (2, 1), (3, 3)]
     assert values_from(broker.partition(TOPIC, 0)) == [b"a", b"b", b"c", b"d", b"e", b"f"]
-    assert seen == [1 + len(producers)]
+    assert seen == [2], "the records of all, and what their producers have sent"
 
 
 async def test_a_batch_that_is_refused_leaves_those_beside_it_alone(broker):
@@ -70,7 +70,7 @@ async def test_a_batch_that_is_refused_leaves_those_beside_it_alone(broker):
 async def test_when_the_disk_refuses_the_entry_all_are_told_and_may_send_again(broker):
     first = ProducerBatch(*(await init_producer(broker, None, 0)), 0)
     second = ProducerBatch(*(await init_producer(broker, None, 0)), 0)
-    next_of_first = first._replace(sequence=1)
+    next_of_first = ProducerBatch(first.producer_id, first.epoch, 1)
     wanted = ((b"a", first), (b"b", second), (b"c", next_of_first))
     real_write = broker.storage.write
     broker.storage.write = lambda entries: [DiskFull("no room")] * len(entries)
@@ -113,6 +113,21 @@ async def test_many_large_batches_are_several_entries(broker):
     told = await together(broker, *(to_publish(encoded(bytes(30_000))) for _ in range(5)))
     assert [one.base_offset for one in told] == [0, 1, 2, 3, 4]
     assert seen == [1, 1, 1]
+
+
+async def test_after_a_restart_each_producer_of_an_entry_is_known_by_its_own_numbers(open_broker):
+    async with open_broker() as broker:
+        await create_topic(broker, TOPIC, 1, TopicConfig())
+        first, second = [await init_producer(broker, None, 0) for _ in range(2)]
+        sent = ((b"a", (*first, 0)), (b"b", (*second, 0)), (b"c", (*first, 1)), (b"d", (*second, 1)))
+        requests = [(encoded(value), ProducerBatch(*producer)) for value, producer in sent]
+        await together(broker, *(to_publish(*request) for request in requests))
+    async with open_broker() as broker:
+        again = await together(broker, *(to_publish(encoded(value), ProducerBatch(*by)) for value, by in sent))
+        assert [(one.base_offset, one.duplicate) for one in again] == [(number, True) for number in range(4)]
+        assert values_from(broker.partition(TOPIC, 0)) == [b"a", b"b", b"c", b"d"]
+        further = await publish_and_wait(broker, to_publish(encoded(b"e"), ProducerBatch(*second, 2)))
+        assert (further.base_offset, further.duplicate) == (4, False)
 
 
 async def test_after_a_restart_a_producer_goes_on_behind_records_that_were_there_already(open_broker):

@@ -24,8 +24,7 @@ class Total:
 
 @pytest.fixture
 def streams() -> Streams:
-    numbers = msgspec.msgpack.Decoder(int)
-    return Streams([Kind("total/", numbers, numbers, lambda _: Total())])
+    return Streams([Kind("total/", lambda: (int, int), lambda _: Total())])
 
 
 def test_a_machine_goes_on_where_its_snapshot_and_its_events_leave_it(streams):
@@ -48,3 +47,14 @@ def test_state_that_another_version_wrote_is_refused_in_words(streams, take):
         take(streams)
     assert "/a" in refused.value.message
     assert "start the version of GoQueue that wrote the folder" in refused.value.hint
+
+
+def test_a_stream_that_nobody_has_spoken_of_is_not_there_and_what_it_is_made_of_is_not_asked():
+    def unasked() -> tuple[type, type]:
+        raise AssertionError("nothing was read")
+
+    streams = Streams([Kind("total/", unasked, lambda _: Total())])
+    assert not streams.has("total/a")
+    streams.machine("total/a")
+    assert streams.has("total/a")
+    assert not streams.has("total/b")

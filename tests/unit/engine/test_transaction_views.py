@@ -8,8 +8,9 @@ import pytest
 from goqueue.core.groups.decisions.committing import OffsetAndMetadata
 from goqueue.engine import topics
 from goqueue.engine.queue import settle
-from goqueue.engine.transactions.beginning import InTransaction, add_offsets, begin_part, enlist, prepare
+from goqueue.engine.transactions.beginning import add_offsets, begin_part, enlist, prepare
 from goqueue.engine.transactions.ending import abort_overdue
+from goqueue.engine.transactions.joining import InTransaction
 from goqueue.engine.transactions.pledging import pledge
 from goqueue.engine.transactions.views import abort_as_operator, describe, list_live, transaction_stats
 from goqueue.errors import InvalidRequest, TransactionEnded, UnknownReceipt, UnknownTransaction

@@ -9,8 +9,9 @@ from goqueue import codec
 from goqueue.engine.publish import PublishBatch, publish_and_wait
 from goqueue.engine.queue import settle
 from goqueue.engine.topics import amend_topic, create_topic, delete_topic
-from goqueue.engine.transactions.beginning import InTransaction, begin_part, enlist, prepare
+from goqueue.engine.transactions.beginning import begin_part, enlist, prepare
 from goqueue.engine.transactions.ending import abort_overdue, decide
+from goqueue.engine.transactions.joining import InTransaction
 from goqueue.engine.transactions.pledging import pledge
 from goqueue.errors import RecordTooLarge, TransactionEnded, UnknownReceipt, UnknownTransaction
 from goqueue.model.isolation import Isolation

@@ -25,8 +25,9 @@ from goqueue.engine.publish import PublishBatch, publish_and_wait
 from goqueue.engine.queue import settle
 from goqueue.engine.queue.positions import committed_offsets
 from goqueue.engine.topics import create_topic
-from goqueue.engine.transactions.beginning import InTransaction, add_offsets, begin, begin_part, enlist, prepare
+from goqueue.engine.transactions.beginning import add_offsets, begin, begin_part, enlist, prepare
 from goqueue.engine.transactions.ending import abort, abort_overdue, commit, decide
+from goqueue.engine.transactions.joining import InTransaction
 from goqueue.engine.transactions.pledging import pledge
 from goqueue.errors import (
     AlreadyDecided,

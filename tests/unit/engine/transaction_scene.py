@@ -4,8 +4,9 @@ from goqueue import codec
 from goqueue.engine.browse import read_page
 from goqueue.engine.fetch import FetchFrom, fetch
 from goqueue.engine.publish import PublishBatch, publish_and_wait
-from goqueue.engine.transactions.beginning import InTransaction, begin, enlist
+from goqueue.engine.transactions.beginning import begin, enlist
 from goqueue.engine.transactions.ending import abort, commit
+from goqueue.engine.transactions.joining import InTransaction
 from goqueue.model.isolation import Isolation
 from goqueue.model.record import Record
 from tests.unit.engine.queue_scene import TOPIC

@@ -13,7 +13,7 @@ from goqueue.engine.groups import commit_offsets
 from goqueue.engine.queue import settle
 from goqueue.engine.topics import delete_topic
 from goqueue.engine.transactions import beginning, ending
-from goqueue.engine.transactions.beginning import InTransaction
+from goqueue.engine.transactions.joining import InTransaction
 from goqueue.engine.transactions.pledging import pledge
 from goqueue.engine.workbench.desk import desk_of
 from goqueue.engine.workbench.redrive import Orders, redrive

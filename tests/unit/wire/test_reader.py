@@ -2,6 +2,7 @@
 
 import pytest
 
+from goqueue.errors import InvalidRequest
 from goqueue.wire.native.frames import encode_frame
 from goqueue.wire.native.reader import FrameReader
 
@@ -11,13 +12,14 @@ SCRATCH = 64
 class Taker:
     """Takes frames as a client does, and keeps what lies behind their heads."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, wants_more: bool = True) -> None:
         self.kept: list[memoryview] = []
+        self.wants_more = wants_more
         self.reader = FrameReader(memoryview(bytearray(SCRATCH)), 10_000, self._take)
 
-    def _take(self, frame) -> bool:
-        self.kept.append(self.reader.kept(frame.tail))
-        return True
+    def _take(self, opcode, flags, correlation, head, tail) -> bool:
+        self.kept.append(self.reader.kept(tail))
+        return self.wants_more
 
     def receive(self, data: bytes, most: int) -> None:
         while data:
@@ -44,3 +46,22 @@ def test_what_came_in_pieces_is_kept_without_a_copy():
     taker.receive(encode_frame(8, 0, 1, b"head", b"x" * 600), SCRATCH)
     (kept,) = taker.kept
     assert len(kept.obj) > len(kept) == 600, "the frame it came in is still around it"
+
+
+def test_frames_behind_one_that_was_enough_are_taken_when_more_are_wanted():
+    taker = Taker(wants_more=False)
+    taker.receive(b"".join(encode_frame(8, 0, number, b"", bytes([65 + number])) for number in range(3)), SCRATCH)
+    assert taker.kept == [b"A"]
+    taker.wants_more = True
+    taker.reader.resume()
+    assert taker.kept == [b"A", b"B", b"C"]
+
+
+@pytest.mark.parametrize("wants_more", [True, False])
+@pytest.mark.parametrize("length", [0, 9, 10_001, 0xFFFFFFFF])
+def test_what_cannot_be_a_frame_is_refused_before_there_is_room_for_it(length, wants_more):
+    taker = Taker(wants_more=wants_more)
+    nonsense = length.to_bytes(4, "big")
+    with pytest.raises(InvalidRequest, match=f"a frame of {length} bytes"):
+        taker.receive(encode_frame(8, 0, 1, b"", b"x") + nonsense, SCRATCH)
+    assert len(taker.kept) == 1

@@ -49,6 +49,7 @@ class File(Protocol):
     def write(self, position: int, buffers: Sequence[Buffer]) -> None: ...
     def allocate(self, length: int) -> None: ...
     def truncate(self, length: int) -> None: ...
+    def begin_write_back(self, position: int, length: int) -> None: ...
     def write_back(self, position: int, length: int) -> None: ...
     def sync(self) -> None: ...
     def close(self) -> None: ...
@@ -106,6 +107,9 @@ class _OsFile:
         return b"".join(parts)
 
     def write(self, position: int, buffers: Sequence[Buffer]) -> None:
+        if len(buffers) <= IOV_MAX:
+            self._write_some(position, buffers)
+            return
         for first in range(0, len(buffers), IOV_MAX):
             position = self._write_some(position, buffers[first : first + IOV_MAX])
 
@@ -124,6 +128,14 @@ class _OsFile:
 
     def truncate(self, length: int) -> None:
         os.ftruncate(self._fd, length)
+
+    def begin_write_back(self, position: int, length: int) -> None:
+        """Have the disk begin with what was just written, while its sync is still to come: that waits for less then.
+
+        To say that the pages are not needed is how Python can say so; what is being written stays in the page cache.
+        """
+        with contextlib.suppress(OSError):
+            os.posix_fadvise(self._fd, position, length, os.POSIX_FADV_DONTNEED)
 
     def write_back(self, position: int, length: int) -> None:
         """Bring dirty pages to the disk bit by bit. Proves nothing, but leaves little to do for the sync behind it.
@@ -166,6 +178,8 @@ class MissingFile:
 
     def write_back(self, position: int, length: int) -> None:
         pass
+
+    begin_write_back = write_back
 
     def sync(self) -> None:
         self.write(0, [])

@@ -5,7 +5,7 @@ and with them every other log those entries touch goes back to its last confirme
 """
 
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from goqueue.adapters.disk.files import Buffer
@@ -18,6 +18,7 @@ from goqueue.model.log import LogId
 
 __all__ = ["OPERATION_OVERHEAD", "GroupWrite", "journal_size", "refusal_of"]
 
+NO_ENDS: Mapping[LogId, int] = {}
 OPERATION_OVERHEAD = 320
 """Bytes that an operation may cost in the journal beyond its payload: heads, and a name of up to 255 bytes."""
 
@@ -45,7 +46,7 @@ def refusal_of(error: OSError, where: object) -> GoQueueError:
 class _Staged(NamedTuple):
     parts: list[Buffer]
     operations: int
-    logs: list[LogId]
+    logs: Sequence[LogId]
 
 
 class GroupWrite:
@@ -53,7 +54,7 @@ class GroupWrite:
 
     def __init__(
         self,
-        entries: list[Entry],
+        entries: Sequence[Entry],
         sizes: list[int],
         logs: dict[LogId, DiskLog],
         journal: Journal,
@@ -71,11 +72,15 @@ class GroupWrite:
 
     def run(self) -> None:
         """Fill `outcomes`; an OSError means that the journal failed, and nothing of the group has happened."""
+        touched: dict[LogId, None] = {}
         for entry, size in zip(self._entries, self._sizes, strict=True):
             refusal = self._refuse(entry, size)
+            staged = None
+            if refusal is None:
+                staged = self._stage(entry)
+                touched |= dict.fromkeys(staged.logs)
             self.outcomes.append(refusal)
-            self._staged.append(self._stage(entry) if refusal is None else None)
-        touched = dict.fromkeys(log for staged in self._staged if staged for log in staged.logs)
+            self._staged.append(staged)
         for log in touched:
             if log not in self._failures:
                 self._flush(log)
@@ -96,9 +101,13 @@ class GroupWrite:
     def _refuse(self, entry: Entry, size: int) -> GoQueueError | None:
         if size > MAX_FRAME:
             return RecordTooLarge(f"{size} bytes in one write, the limit is {MAX_FRAME}", hint="send smaller batches")
-        if len(entry) == 1 and isinstance(entry[0], StateEvent):
-            # Most entries of a queue: an event touches no log.
-            return None
+        if len(entry) == 1 or (len(entry) == 2 and isinstance(entry[1], StateEvent)):
+            # Nearly all entries: an event touches no log.
+            first = entry[0]
+            if isinstance(first, StateEvent):
+                return None
+            if isinstance(first, AppendRecords):
+                return self._refuse_append(first.log, first.records, NO_ENDS)
         ends: dict[LogId, int] = {}
         deleted: set[LogId] = set()
         for operation in entry:
@@ -123,7 +132,7 @@ class GroupWrite:
                         deleted.add(log)
         return None
 
-    def _refuse_append(self, log: LogId, records: Buffer, ends: dict[LogId, int]) -> GoQueueError | None:
+    def _refuse_append(self, log: LogId, records: Buffer, ends: Mapping[LogId, int]) -> GoQueueError | None:
         """`ends` says where the operations before this one in the same entry leave a log."""
         found = self._logs.get(log)
         if found is None and log not in ends:
@@ -144,11 +153,13 @@ class GroupWrite:
             if isinstance(operation, AppendRecords):
                 log, records, next_offset = operation
                 logs.append(log)
+                found = self._logs[log]
                 try:
-                    base, position = self._logs[log].stage(records, next_offset)
-                    parts += encode_records(self._logs[log].name, base, position, next_offset, records)
+                    base, position = found.stage(records, next_offset)
                 except OSError as error:
                     self._failures[log] = refusal_of(error, log)
+                else:
+                    parts += encode_records(found.name, base, position, next_offset, records)
             else:
                 if isinstance(operation, CreateLog):
                     logs.append(operation.log)

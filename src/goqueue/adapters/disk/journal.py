@@ -10,7 +10,7 @@ from collections import deque
 from typing import NamedTuple
 
 from goqueue.adapters.disk.files import Buffer, File, FileSystem
-from goqueue.adapters.disk.journal_format import FRAME_HEAD, HEAD_SIZE, encode_frame, file_head
+from goqueue.adapters.disk.journal_format import HEAD_SIZE, encode_frame, file_head
 from goqueue.engine.ports import Entropy
 from goqueue.model.ids import Lsn
 
@@ -62,6 +62,8 @@ class Journal:
         self._sequence = 0
         self._nonce = 0
         self._position = file_bytes
+        self._begun_position = file_bytes
+        """Up to which the disk was told to begin with the current file."""
         self._staged: list[Buffer] = []
         self._staged_bytes = 0
         self._staged_lsn = Lsn(0)
@@ -73,7 +75,7 @@ class Journal:
     @property
     def live_bytes(self) -> int:
         """Bytes that recovery would have to read."""
-        used = sum(file.used_bytes for file in self._full)
+        used = sum(file.used_bytes for file in self._full) if self._full else 0
         return used + (self._position - HEAD_SIZE if self._unsynced else 0)
 
     def start(self, last_lsn: int, full: list[JournalFile], last_sequence: int) -> None:
@@ -96,7 +98,7 @@ class Journal:
         lsn = Lsn(self._staged_lsn + 1)
         frame = encode_frame(parts, operations, nonce=self._nonce, lsn=lsn, durable_lsn=self.durable_lsn)
         self._staged += frame
-        self._staged_bytes += FRAME_HEAD.size + sum(map(len, parts))
+        self._staged_bytes += sum(map(len, frame))
         self._staged_lsn = lsn
 
     def flush(self) -> None:
@@ -107,6 +109,12 @@ class Journal:
             self._unsynced[-1].write(self._position, staged)
             self._position += size
             self.written_lsn = self._staged_lsn
+
+    def begin_sync(self) -> None:
+        """Have the disk begin with what is written, for the owner, who does something else before it is synced."""
+        begun, self._begun_position = self._begun_position, self._position
+        if begun < self._position:
+            self._unsynced[-1].begin_write_back(begun, self._position - begun)
 
     def sync(self) -> Lsn:
         """Make everything durable that was written before the call; returns up to which LSN that is."""
@@ -142,7 +150,8 @@ class Journal:
             self._next = None
             if self._unsynced:
                 self._full.append(JournalFile(self._sequence, self.written_lsn, self._position - HEAD_SIZE))
-            self._sequence, self._nonce, self._position = self._sequence + 1, nonce, HEAD_SIZE
+            self._sequence, self._nonce = self._sequence + 1, nonce
+            self._position = self._begun_position = HEAD_SIZE
             self._unsynced.append(file)
 
     def _make_file(self) -> _Fresh:

@@ -114,7 +114,7 @@ def first_nonce(data: memoryview) -> int | None:
 
 def encode_records(name: bytes, base_offset: int, position: int, next_offset: int, records: Buffer) -> list[Buffer]:
     head = _OPERATION.pack(_RECORDS, len(name), _PLACE.size + len(records))
-    return [b"".join((head, name, _PLACE.pack(base_offset, position, next_offset))), records]
+    return [head + name + _PLACE.pack(base_offset, position, next_offset), records]
 
 
 def encode_operation(operation: StateEvent | CreateLog | DeleteLog | DropSegments | MergeSegments) -> list[Buffer]:

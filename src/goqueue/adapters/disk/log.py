@@ -94,13 +94,11 @@ class DiskLog:
 
     def stage(self, records: Buffer, next_offset: int) -> tuple[int, int]:
         """Take records for the next `flush`; returns the segment's base offset and the position in its file."""
-        if not self._segments or self._is_full(self._segments[-1].info, len(records)):
+        segments = self._segments
+        if not segments or 0 < segments[-1].info.size > self._segment_bytes - len(records):
             self._roll(self.next_offset)
-        segment = self._segments[-1]
-        return segment.info.base_offset, segment.stage(records, next_offset)
-
-    def _is_full(self, info: SegmentInfo, more: int) -> bool:
-        return info.size > 0 and info.size + more > self._segment_bytes
+            segments = self._segments
+        return segments[-1].stage(records, next_offset)
 
     def _roll(self, base_offset: int, *, keep_content: bool = False) -> None:
         if self._segments:

@@ -26,6 +26,7 @@ from goqueue.adapters.disk.journal_format import (
     parse_file_head,
     parse_frame,
 )
+from goqueue.adapters.disk.spare_journal import last_sequence
 
 __all__ = ["JournalDamage", "JournalReplay"]
 
@@ -84,14 +85,15 @@ class JournalReplay:
         self._files = files
         self._folder = folder
         self._after_lsn = after_lsn
-        self._sequences = sorted(s for s in map(journal_sequence, files.list(folder)) if s is not None)
+        names = files.list(folder)
+        self._sequences = sorted(s for s in map(journal_sequence, names) if s is not None)
         self._known: dict[int, _File | None] = {}
         self._piece = _Piece(0, 0, memoryview(b""))
         self._reading: tuple[int, File] | None = None
         self._unproven: deque[_Taken] = deque()
         self._lost: list[_Place] = []
         self.last_lsn = after_lsn
-        self.last_sequence = self._sequences[-1] if self._sequences else 0
+        self.last_sequence = last_sequence(names)
         self.full: list[JournalFile] = []
         self.damage: list[JournalDamage] = []
         self.dropped_bytes = 0

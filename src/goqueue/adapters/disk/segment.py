@@ -110,20 +110,21 @@ class Segment:
         self._opened = _Opened(file, SegmentIndex(self._files, self._stem))
         self._unsynced = True
 
-    def stage(self, records: Buffer, next_offset: int) -> int:
-        """Take stamped records to be written by the next `flush`; returns their position in the file."""
+    def stage(self, records: Buffer, next_offset: int) -> tuple[int, int]:
+        """Take stamped records for the next `flush`; returns the segment's base offset and their place in its file."""
         info = self._info
-        newest = self._open().entries.add(records, info.size, info.max_timestamp_ns)
+        size = info.size
+        newest = (self._opened or self._open()).entries.add(records, size, info.max_timestamp_ns)
         self._staged.append(records)
-        self._info = SegmentInfo(info.base_offset, next_offset, info.size + len(records), newest)
-        return info.size
+        self._info = SegmentInfo(info.base_offset, next_offset, size + len(records), newest)
+        return info.base_offset, size
 
     def flush(self) -> None:
         """Write what is staged to the page cache."""
         if self._staged:
             staged, self._staged = self._staged, []
             self._unsynced = True
-            self._open().file.write(self._written.size, staged)
+            (self._opened or self._open()).file.write(self._written.size, staged)
             self._written = _End(self._info.size, self._info.next_offset)
 
     def rewind(self, info: SegmentInfo) -> None:

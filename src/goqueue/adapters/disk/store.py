@@ -14,6 +14,7 @@ is also in the logs unless the power failed, and what only the logs hold was nev
 import errno
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 
 import msgspec
 
@@ -27,6 +28,7 @@ from goqueue.adapters.disk.journal_format import FRAME_HEAD, MergeSegments, enco
 from goqueue.adapters.disk.log import DiskLog
 from goqueue.adapters.disk.recovery import DiskRecovery
 from goqueue.adapters.disk.segment import OpenSegments
+from goqueue.adapters.disk.spare_journal import free_journal
 from goqueue.engine.ports import (
     CompactionPolicy,
     DeleteLog,
@@ -88,6 +90,8 @@ class DiskStore:
         self._journal = Journal(files, f"{folder}/journal", entropy, settings.journal_file_bytes)
         self._logs: dict[LogId, DiskLog] = {}
         self._snapshot_lsns: dict[str, int] = {}
+        self._checkpoint_lsn: Lsn | None = None
+        """Of the last checkpoint made here; None before the first."""
         self._failure: StorageFailed | None = None
         self._lock: File | None = None
 
@@ -141,6 +145,10 @@ class DiskStore:
     def close(self) -> None:
         """Let go of everything. What was not checkpointed is in the journal."""
         self._journal.close()
+        if self._checkpoint_lsn == self._journal.written_lsn:
+            # Only as long as the folder is locked: to close again must touch nothing of whoever has it then.
+            self._checkpoint_lsn = None
+            free_journal(self._files, f"{self._folder}/journal")
         for log in self._logs.values():
             log.let_go()
         self._logs.clear()
@@ -182,6 +190,8 @@ class DiskStore:
 
     def write(self, entries: Sequence[Entry]) -> list[GoQueueError | None]:
         """Write entries to the page cache; says of each why it was refused, or None. A refused one leaves no trace."""
+        if REMOVALS.isdisjoint(map(type, chain.from_iterable(entries))):
+            return self._write_group(entries)
         outcomes: list[GoQueueError | None] = []
         group: list[Entry] = []
         for entry in entries:
@@ -193,7 +203,7 @@ class DiskStore:
                 group.append(entry)
         return outcomes + self._write_group(group)
 
-    def _write_group(self, entries: list[Entry]) -> list[GoQueueError | None]:
+    def _write_group(self, entries: Sequence[Entry]) -> list[GoQueueError | None]:
         if not entries:
             return []
         sizes = list(map(journal_size, entries))
@@ -258,6 +268,10 @@ class DiskStore:
             case DropSegments(log, bases):
                 self._logs[log].drop(bases)
 
+    def begin_sync(self) -> None:
+        """Let the disk begin with what is written, so that the sync to come takes less long."""
+        self._journal.begin_sync()
+
     def sync(self) -> Lsn:
         """Make everything durable that was written before the call."""
         if self._failure is not None:
@@ -295,6 +309,7 @@ class DiskStore:
     def finish_checkpoint(self, work: SlowWork) -> None:
         assert isinstance(work, CheckpointWork)
         self._snapshot_lsns = dict(work.state.snapshots)
+        self._checkpoint_lsn = Lsn(work.state.lsn)
         for log, base in work.synced_before.items():
             # A compaction finished since then waits for a checkpoint that knows of it: until then recovery does it
             # again, and would take what the next compaction writes for what this one wrote.

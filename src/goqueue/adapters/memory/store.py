@@ -193,6 +193,9 @@ class MemoryStore:
                 case DropSegments(log, bases):
                     self._logs[log].drop(bases)
 
+    def begin_sync(self) -> None:
+        """There is nothing that could be done meanwhile."""
+
     def sync(self) -> Lsn:
         return self._disk.written_lsn
 

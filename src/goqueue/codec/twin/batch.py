@@ -39,7 +39,7 @@ from goqueue.codec.twin.header import (
 )
 from goqueue.model.record import Record
 
-__all__ = ["decode", "decode_plain", "encode", "encode_values", "rows", "stamp"]
+__all__ = ["decode", "decode_plain", "encode", "encode_values", "grouped", "rows", "stamp"]
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
 
@@ -241,3 +241,15 @@ def rows(items: list[Any], kind: type[Row], after: tuple[object, ...]) -> list[R
     if not issubclass(kind, tuple):
         raise TypeError(f"{kind!r} is no kind of tuple")
     return [tuple.__new__(kind, (item, *after)) for item in items]
+
+
+def grouped(rows: Iterable[Any], field: int) -> dict[Any, list[Any]]:
+    """By the last item of each row, what its first item has at `field`; rows and these items are kinds of tuples."""
+    found: dict[Any, list[Any]] = {}
+    for row in rows:
+        if not (isinstance(row, tuple) and row):
+            raise TypeError(f"{row!r} is no row")
+        if not (isinstance(row[0], tuple) and 0 <= field < len(row[0])):
+            raise TypeError(f"{row[0]!r} has no field {field}")
+        found.setdefault(row[-1], []).append(row[0][field])
+    return found

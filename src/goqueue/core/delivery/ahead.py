@@ -21,16 +21,19 @@ class Lanes(Protocol):
 
 
 class Ahead:
-    """Of one lane in one group. `first` never goes back, and `end` is behind all that may be delivered by now."""
+    """Of one lane in one group. `end` is behind all that may be delivered by now; `first` mostly goes on.
 
-    __slots__ = ("_lanes", "_offsets", "_priority", "_upto")
+    It goes back where what was decided could not be written: then they are looked up once more.
+    """
+
+    __slots__ = ("_first", "_lanes", "_offsets", "_priority", "_upto")
 
     def __init__(self, lanes: Lanes, priority: int) -> None:
         self._lanes = lanes
         self._priority = priority
         self._offsets = array("Q")
-        self._upto = 0
-        """All offsets of the lane before this one are known, as far as they were not passed."""
+        self._first = self._upto = 0
+        """All offsets of the lane from the first up to the second one are known."""
 
     def find(self, first: int, end: int, limit: int) -> "array[int]":
         """The first offsets of the lane in a range, in order, as many as `limit`."""
@@ -39,17 +42,16 @@ class Ahead:
 
     def count(self, first: int, end: int, enough: int) -> int:
         """How many there are in a range; any number from `enough` on if there are more."""
-        known = len(self._offsets) - bisect_left(self._offsets, first)
-        if known >= enough:
-            return known
         at = self._at(first, end, enough)
         return len(self._offsets) - at
 
     def _at(self, first: int, end: int, wanted: int) -> int:
         """Where the known offsets of the range begin, once there are as many as wanted or no more."""
+        if first < self._first:
+            self._offsets, self._first, self._upto = array("Q"), first, first
         at = bisect_left(self._offsets, first)
         if len(self._offsets) - at < wanted and self._upto < end:
-            self._offsets = self._offsets[at:]
+            self._offsets, self._first = self._offsets[at:], first
             self._look_up(max(first, self._upto), end, wanted)
             return 0
         return at

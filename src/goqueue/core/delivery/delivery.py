@@ -44,6 +44,7 @@ __all__ = ["Attempts", "Delivery", "Lanes", "Looked", "Retries", "Returns", "Sta
 KEPT_FAILURES = 10
 KEPT_ENDS = 5000
 LONGEST_REASON = 300
+NONE_MOVED: Mapping[int, int] = {}
 
 
 class Lanes(Protocol):
@@ -179,18 +180,21 @@ class Delivery:
         """Whether there are records behind the frontiers that may be delivered, of those that `ready` counted."""
         return any(self._again)
 
-    def ready(self, end: int, *, now: InstantNs, enough: int | None = None) -> list[int]:
+    def ready(
+        self, end: int, *, now: InstantNs, enough: int | None = None, frontiers: Mapping[int, int] = NONE_MOVED
+    ) -> list[int]:
         """How many records of each lane may be delivered, at most: among the new ones may be some that are hidden.
 
         A lane that has `enough` may have any number from there on: to count a long backlog takes time at every poll.
+        With `frontiers` as they will be, it is what leases leave that are decided and not applied yet.
         """
         self._wake_rested(now)
         counts = list(map(len, self._again))
         if not self._lanes:
-            counts[NORMAL] += max(0, end - self.frontier(NORMAL))
+            counts[NORMAL] += max(0, end - frontiers.get(NORMAL, self.frontier(NORMAL)))
             return counts
         for lane, ahead in enumerate(self._ahead):
-            first = self.frontier(lane)
+            first = frontiers.get(lane, self.frontier(lane))
             counts[lane] += self._lanes.count(lane, first, end) if enough is None else ahead.count(first, end, enough)
         return counts
 
@@ -203,9 +207,10 @@ class Delivery:
         """From here on, no record of the lane was ever looked at."""
         return max(self._frontiers[lane], self._floor)
 
-    def fresh(self, lane: int, limit: int, end: int) -> Sequence[int]:
-        """Records of the lane that were never looked at."""
-        first = self.frontier(lane)
+    def fresh(self, lane: int, limit: int, end: int, first: int | None = None) -> Sequence[int]:
+        """Records of the lane that were never looked at, from the frontier on, or from behind it."""
+        if first is None:
+            first = self.frontier(lane)
         if lane == NORMAL and not self._lanes:
             # They lie side by side, so there is no need to write them out.
             return range(first, max(first, min(end, first + limit)))
@@ -214,8 +219,13 @@ class Delivery:
     def is_key_free(self, key: int) -> bool:
         return self._key_order.is_free(key)
 
-    def lease(self, looked: Looked, consumer: str, *, deadline: InstantNs, now: InstantNs) -> Leased | None:
-        """None when nothing was found and nothing passed over."""
+    def lease(
+        self, looked: Looked, consumer: str, *, deadline: InstantNs, now: InstantNs, behind: int = 0
+    ) -> Leased | None:
+        """None when nothing was found and nothing passed over.
+
+        It may come `behind` other leases that are decided and not applied yet, whose frontiers it repeats.
+        """
         if not (looked.taken or looked.asleep or looked.skipped or looked.deferred):
             return None
         keys: tuple[int, ...] = ()
@@ -225,7 +235,7 @@ class Delivery:
         for lane, frontier in looked.frontiers.items():
             frontiers[lane] = frontier
         return Leased(
-            self._grants.last_number + 1,
+            self._grants.last_number + 1 + behind,
             now,
             deadline,
             consumer,
@@ -559,7 +569,7 @@ class Delivery:
         heapq.heappush(self._rest_heap, (at, offset))
 
     def _wake_rested(self, now: InstantNs) -> None:
-        while (at := self.next_rested()) is not None and at <= now:
+        while self._rest_heap and (at := self.next_rested()) is not None and at <= now:
             offset = heapq.heappop(self._rest_heap)[1]
             # It still counts as resting, so that a snapshot of now says when; only the heap has let it go.
             self._again[self._lane_of(offset)].add(offset)
@@ -588,6 +598,12 @@ class Delivery:
 
     def _raise_floor(self) -> None:
         """Behind the run of settled records that begins there."""
+        last = self._settled.max()
+        if last - self._floor + 1 == len(self._settled):
+            # There is no other, as mostly.
+            self._floor = last + 1
+            self._settled.clear()
+            return
         known, step = self._floor + 1, 1
         while self._settled.contains_range(known, known + step):
             known, step = known + step, 2 * step

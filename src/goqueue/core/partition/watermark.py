@@ -8,7 +8,7 @@ __all__ = ["Pending", "Watermark"]
 
 
 class Pending(msgspec.Struct):
-    """One append under way."""
+    """One append under way; until it is confirmed it may still become larger."""
 
     next_offset: int
     confirmed: bool = False
@@ -29,11 +29,6 @@ class Watermark:
         pending = Pending(next_offset)
         self._pending.append(pending)
         return pending
-
-    def extend(self, pending: Pending, next_offset: int) -> None:
-        """The newest append under way has become larger."""
-        assert self._pending[-1] is pending
-        pending.next_offset = next_offset
 
     def confirm(self, pending: Pending) -> bool:
         """Whether the watermark moved."""

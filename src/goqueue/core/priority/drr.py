@@ -19,7 +19,7 @@ from goqueue.core.priority.policy import LanePolicy
 from goqueue.model.ids import InstantNs
 from goqueue.model.priority import LANES
 
-__all__ = ["LaneScheduler", "Take"]
+__all__ = ["LaneScheduler", "Take", "by_lane"]
 
 ROUND_RECORDS = 100
 """A larger poll is several rounds, so that one cut short, by its bytes perhaps, has served all lanes by then."""
@@ -111,6 +111,16 @@ class LaneScheduler:
             if since is not None and since <= latest and waiting[lane] > 0
         ]
         return [lane for _, lane in sorted(late)]
+
+
+def by_lane(takes: Sequence[Take]) -> dict[int, int]:
+    """How many of each lane, of a plan in which one may come more than once."""
+    if len(takes) == 1:
+        return {takes[0].priority: takes[0].count}
+    counts: dict[int, int] = {}
+    for lane, count in takes:
+        counts[lane] = counts.get(lane, 0) + count
+    return counts
 
 
 def _most_owed(deficits: Sequence[float], records: int) -> int:

@@ -6,6 +6,7 @@ forgotten when there are too many, and after a week.
 """
 
 from collections import OrderedDict, deque
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -14,7 +15,7 @@ from goqueue.core.producers.originals import count_originals
 from goqueue.errors import OutOfOrderSequence, ProducerFenced
 from goqueue.model.ids import InstantNs
 
-__all__ = ["BatchWritten", "ProducerWindow"]
+__all__ = ["BatchWritten", "ProducerEvent", "ProducerWindow", "written_together"]
 
 BATCHES_REMEMBERED = 5
 PRODUCERS_REMEMBERED = 20_000
@@ -39,6 +40,19 @@ class BatchWritten(msgspec.Struct, frozen=True, array_like=True):
     def next_offset(self) -> int:
         """Behind the records that were written, which may be none."""
         return self.base_offset + self.count - count_originals(self.originals)
+
+
+ProducerEvent = BatchWritten | bytes
+"""A batch, or several that were written together."""
+
+_Together = tuple[BatchWritten, ...]
+_encode = msgspec.msgpack.Encoder().encode
+_decode_together = msgspec.msgpack.Decoder(_Together).decode
+
+
+def written_together(batches: Sequence[BatchWritten]) -> ProducerEvent:
+    """One event for batches that are written as one entry: what an event costs is the same for one as for many."""
+    return batches[0] if len(batches) == 1 else _encode(batches)
 
 
 class _Producer(NamedTuple):
@@ -73,14 +87,21 @@ class ProducerWindow:
             raise OutOfOrderSequence(f"producer {producer_id} sent record {sequence}, expected was {expected}")
         return None
 
-    def apply(self, batch: BatchWritten) -> None:
+    def apply(self, event: ProducerEvent) -> None:
+        if isinstance(event, BatchWritten):
+            self.remember(event)
+            return
+        for batch in _decode_together(event):
+            self.remember(batch)
+
+    def remember(self, batch: BatchWritten) -> None:
         known = self._producers.get(batch.producer_id)
         if known is None or batch.epoch > known.epoch:
             known = _Producer(batch.epoch, deque(maxlen=BATCHES_REMEMBERED))
             self._producers[batch.producer_id] = known
         known.batches.append(batch)
         self._producers.move_to_end(batch.producer_id)
-        while len(self._producers) > PRODUCERS_REMEMBERED:
+        if len(self._producers) > PRODUCERS_REMEMBERED:
             self._producers.popitem(last=False)
 
     def undo(self, batch: BatchWritten) -> None:
@@ -110,4 +131,4 @@ class ProducerWindow:
     def restore(self, batches: tuple[BatchWritten, ...]) -> None:
         self._producers.clear()
         for batch in batches:
-            self.apply(batch)
+            self.remember(batch)

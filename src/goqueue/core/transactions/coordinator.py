@@ -138,6 +138,10 @@ class Coordinator:
             )
         return Joined(number, topic, partition)
 
+    def note_joined(self, number: int, topic: str, partition: int) -> None:
+        """As recovery finds it: there are records of the transaction in that partition."""
+        self.apply(Joined(number, topic, partition))
+
     def pledge(self, number: int, pledge: Pledge) -> Pledged:
         live = self._open_one(number)
         self._ledger.pledged.check(number, pledge, live.pledged_count)

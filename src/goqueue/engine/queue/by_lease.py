@@ -1,6 +1,6 @@
 """Settle records by the lease they were given with, as runs of offsets."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -8,11 +8,12 @@ import msgspec
 from goqueue import codec
 from goqueue.engine.broker import Broker
 from goqueue.engine.queue import settle
+from goqueue.engine.tracing.delivering import is_followed
 from goqueue.errors import InvalidRequest
 from goqueue.model.ids import InstantNs
 from goqueue.model.topic import LONGEST_VISIBILITY_MS
 
-__all__ = ["MOST_SETTLED", "LeaseOutcome", "SettleAction", "check_runs", "settle_lease"]
+__all__ = ["MOST_SETTLED", "LeaseOutcome", "SettleAction", "acknowledge_at_once", "check_runs", "settle_lease"]
 
 MOST_SETTLED = 100_000
 OFFSET_BYTES = 8
@@ -71,6 +72,26 @@ async def settle_lease(
             deadline = await settle.extend(broker, lease, wanted_ms)
         case "release":
             await settle.give_back(broker, lease)
+    return _outcome(broker, lease, dead, topic, deadline)
+
+
+def acknowledge_at_once(
+    broker: Broker, lease: settle.Lease, answer: Callable[[LeaseOutcome | Exception], None]
+) -> bool:
+    """As `settle_lease` with an acknowledgement, for those who do not wait; not for records that are followed."""
+    if is_followed(broker, lease.log):
+        return False
+
+    def tell(failure: Exception | None) -> None:
+        answer(_outcome(broker, lease) if failure is None else failure)
+
+    settle.acknowledge_soon(broker, lease, tell)
+    return True
+
+
+def _outcome(
+    broker: Broker, lease: settle.Lease, dead: int = 0, topic: str | None = None, deadline: InstantNs | None = None
+) -> LeaseOutcome:
     state = broker.queues.get(lease.group, lease.log)
     if state is None:
         # Deleted in this very moment.

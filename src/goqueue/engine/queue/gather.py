@@ -3,7 +3,8 @@
 import asyncio
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from operator import sub
 from typing import NamedTuple
@@ -14,9 +15,9 @@ from goqueue.engine.partition import Partition
 from goqueue.engine.ports import Buffer
 from goqueue.engine.queue.blocks import Block, is_complete, pick_from_block, widths_of
 from goqueue.engine.queue.lane_runs import LanePart, LaneRun
-from goqueue.errors import OffsetOutOfRange, StorageBusy
+from goqueue.errors import CorruptBatch, OffsetOutOfRange, StorageBusy
 
-__all__ = ["Gathered", "gather", "gather_lanes"]
+__all__ = ["Gathered", "at_hand", "gather", "gather_lanes"]
 
 READ_BYTES = 256 * 1024
 LEAST_READ_BYTES = 1024
@@ -42,11 +43,15 @@ async def gather(broker: Broker, partition: Partition, offsets: Sequence[int], m
     if not offsets:
         return Gathered(b"", [], 0)
     typical = _typical_bytes(partition)
-    if offsets[0] >= partition.log.tail_offset and typical * len(offsets) <= INLINE_BYTES:
-        # It is still in memory, and to ask a thread would take longer than to read it.
+    if _is_inline(partition, offsets, typical):
         return _gather(broker, partition, offsets, max_bytes, typical)
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(broker.readers, _gather, broker, partition, offsets, max_bytes, typical)
+
+
+def _is_inline(partition: Partition, offsets: Sequence[int], typical: int) -> bool:
+    """Whether they are still in memory, and few: to ask a thread would take longer than to read them."""
+    return offsets[0] >= partition.log.tail_offset and typical * len(offsets) <= INLINE_BYTES
 
 
 async def gather_lanes(
@@ -56,34 +61,116 @@ async def gather_lanes(
 
     None where there is no short way: the lanes overlap, they lie too near to the end, or not all of it is there.
     """
-    if len(lanes) > 1:
-        lanes = sorted(lanes, key=_first_wanted)
-        if any(before.offsets[-1] >= behind.offsets[0] for before, behind in pairwise(lanes)):
-            return None
+    ordered = _one_behind_the_other(lanes)
+    if ordered is None:
+        return None
     parts: list[bytes] = []
-    for lane in lanes:
-        if lane.records is not None:
-            parts.append(lane.records)
-        elif (found := await _gather_lane(broker, partition, lane)) is not None:
-            parts += found
-        else:
+    for lane in ordered:
+        found = [lane.records] if lane.records is not None else await _gather_lane(broker, partition, lane)
+        if found is None:
             return None
+        parts += found
+    return _joined(parts, ordered, max_bytes)
+
+
+def at_hand(broker: Broker, partition: Partition, lanes: Sequence[LanePart], max_bytes: int) -> Gathered | None:
+    """All records of these lanes, if nobody has to wait for them; they may lie at the end of the log."""
+    ordered = _one_behind_the_other(lanes)
+    if ordered is None:
+        return None
+    parts: list[bytes] = []
+    for lane in ordered:
+        found = [lane.records] if lane.records is not None else _lane_at_hand(broker, partition, lane, max_bytes)
+        if found is None:
+            return None
+        parts += found
+    return _joined(parts, ordered, max_bytes)
+
+
+def _one_behind_the_other(lanes: Sequence[LanePart]) -> Sequence[LanePart] | None:
+    """None where they overlap."""
+    if len(lanes) == 1:
+        return lanes
+    ordered = sorted(lanes, key=_first_wanted)
+    if any(before.offsets[-1] >= behind.offsets[0] for before, behind in pairwise(ordered)):
+        return None
+    return ordered
+
+
+def _joined(parts: Sequence[bytes], lanes: Sequence[LanePart], max_bytes: int) -> Gathered | None:
     records = parts[0] if len(parts) == 1 else b"".join(parts)
     wanted = _all_wanted(lanes)
     return Gathered(records, wanted, wanted[-1] + 1) if len(records) <= max_bytes else None
 
 
+def _lane_at_hand(broker: Broker, partition: Partition, wanted: LanePart, max_bytes: int) -> list[bytes] | None:
+    typical = _typical_bytes(partition)
+    try:
+        next(_slices(broker, partition, wanted, typical))
+    except StopIteration as end:
+        found: list[bytes] | None = end.value
+    else:
+        # A thread would have to read some of it.
+        return None
+    if found is None and _is_inline(partition, wanted.offsets, typical):
+        return _end_at_hand(broker, partition, wanted.offsets, max_bytes, typical)
+    return found
+
+
+def _end_at_hand(
+    broker: Broker, partition: Partition, wanted: Sequence[int], max_bytes: int, typical: int
+) -> list[bytes] | None:
+    """Near the end of the log, where there are no blocks."""
+    if isinstance(wanted, range):
+        packed = array("q", wanted).tobytes()
+        with suppress(CorruptBatch):
+            records, there = codec.pick(partition.log.peek(wanted[0], typical * len(wanted)), packed)
+            if there == packed:
+                # All of them, and checked: there is nothing else to find out.
+                return [records]
+    found = _gather(broker, partition, wanted, max_bytes, typical)
+    return [found.records] if len(found.offsets) == len(wanted) else None
+
+
 async def _gather_lane(broker: Broker, partition: Partition, wanted: LanePart) -> list[bytes] | None:
     """Out of blocks, which are kept for those who come next."""
     typical = _typical_bytes(partition)
+    loop = asyncio.get_running_loop()
+    slices = _slices(broker, partition, wanted, typical)
+    try:
+        while True:
+            first, width, offsets = next(slices)
+            block = (partition, first, first + width, offsets, typical)
+            picked = await loop.run_in_executor(broker.readers, pick_from_block, *block)
+            if picked is not None:
+                broker.lane_runs.add(partition, wanted.lane, first, width, picked, is_whole=picked[1] == offsets)
+    except StopIteration as end:
+        found: list[bytes] | None = end.value
+        return found
+
+
+class _Unread(NamedTuple):
+    """A block that a thread has to read, as its segment is not the last one."""
+
+    first: int
+    width: int
+    wanted: bytes
+
+
+def _slices(
+    broker: Broker, partition: Partition, wanted: LanePart, typical: int
+) -> Generator[_Unread, None, list[bytes] | None]:
+    """Of the runs with these records, None where there is no short way; yields what has to be read meanwhile."""
     widths = broker.lane_runs.widths(typical)
     lane, offsets, _ = wanted
-    if not widths or (isinstance(offsets, range) and not _is_worth_while(partition, offsets, widths)):
+    if isinstance(offsets, range):
+        widths = _worth_while(partition, offsets, widths)
+    if not widths:
         return None
     parts: list[bytes] = []
     start = 0
     while start < len(offsets):
-        run = await _lane_run(broker, partition, lane, offsets[start], widths, typical)
+        run = yield from _lane_run(broker, partition, lane, offsets[start], widths, typical)
         if run is None:
             return None
         stop = len(offsets) if offsets[-1] < run.end else bisect_left(offsets, run.end, start)
@@ -95,9 +182,10 @@ async def _gather_lane(broker: Broker, partition: Partition, wanted: LanePart) -
     return parts
 
 
-def _is_worth_while(partition: Partition, wanted: range, widths: Sequence[int]) -> bool:
+def _worth_while(partition: Partition, wanted: range, widths: Sequence[int]) -> Sequence[int]:
     """What lies side by side is read as quickly in another way, unless several polls share what is read."""
-    return widths[0] >= POLLS_OF_A_BLOCK * len(wanted) and is_complete(partition, wanted[-1], widths[-1])
+    shared = [width for width in widths if width >= POLLS_OF_A_BLOCK * len(wanted)]
+    return shared if shared and is_complete(partition, wanted[-1], shared[-1]) else ()
 
 
 def _all_wanted(lanes: Sequence[LanePart]) -> Sequence[int]:
@@ -113,9 +201,9 @@ def _first_wanted(lane: LanePart) -> int:
     return lane.offsets[0]
 
 
-async def _lane_run(
+def _lane_run(
     broker: Broker, partition: Partition, lane: int, offset: int, widths: Sequence[int], typical: int
-) -> LaneRun | None:
+) -> Generator[_Unread, None, LaneRun | None]:
     for width in widths:
         run = broker.lane_runs.get(partition, lane, width, offset)
         if run is not None:
@@ -124,13 +212,13 @@ async def _lane_run(
             continue
         first = offset - offset % width
         wanted = partition.lanes.within(lane, first, first + width).to_array().tobytes()
-        block = (partition, first, first + width, wanted, typical)
-        if offset >= partition.log.tail_offset:
-            found = pick_from_block(*block)
-        else:
-            found = await asyncio.get_running_loop().run_in_executor(broker.readers, pick_from_block, *block)
-        if found is not None:
-            return broker.lane_runs.add(partition, lane, first, width, found, is_whole=found[1] == wanted)
+        if offset < partition.log.tail_offset:
+            yield _Unread(first, width, wanted)
+            run = broker.lane_runs.get(partition, lane, width, offset)
+        elif (found := pick_from_block(partition, first, first + width, wanted, typical)) is not None:
+            run = broker.lane_runs.add(partition, lane, first, width, found, is_whole=found[1] == wanted)
+        if run is not None:
+            return run
     return None
 
 

@@ -149,6 +149,10 @@ class Rings:
             ring = self._rings[key] = Ring(states, partitions)
         return ring
 
+    def find(self, group: str, topic: str) -> Ring | None:
+        """One that is there already."""
+        return self._rings.get((group, topic))
+
     def look_again(self, state: QueueState) -> None:
         """Something may be ready there though nothing was applied and nothing published."""
         ring = self._rings.get((state.group, state.log.topic))

@@ -9,7 +9,7 @@ from itertools import chain
 
 from goqueue import codec
 from goqueue.core.delivery.delivery import Looked
-from goqueue.core.priority.drr import Take as TakeOfLane
+from goqueue.core.priority.drr import by_lane
 from goqueue.core.tracing.places import Place
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
@@ -24,14 +24,15 @@ from goqueue.model.ids import InstantNs
 from goqueue.model.priority import NORMAL
 from goqueue.model.topic import Expired, TopicName
 
-__all__ = ["Search"]
+__all__ = ["Search", "may_expire"]
 
 MOST_DEFERRED = 10_000
 """Records that wait for others of their keys: with more, those behind them are not looked at."""
 MOST_PASSED = 10_000
 """Hidden records that one look passes over."""
-_find_expiry = re.compile(re.escape(EXPIRES_HEADER.encode())).search
-"""A sixth of what `in` takes, which is felt: every record that is delivered is looked through."""
+may_expire = re.compile(re.escape(EXPIRES_HEADER.encode())).search
+"""Finds what looks like an expiry among records. It takes a sixth of what `in` takes, which is felt: every record that
+is delivered is looked through."""
 
 
 class Search:
@@ -77,7 +78,7 @@ class Search:
                 there = set(found.offsets)
                 over += [offset for offset in wanted if offset < found.reached and offset not in there]
                 self._hold_back(frontiers, lanes, found.reached)
-        if _find_expiry(found.records):
+        if may_expire(found.records):
             found = self._without_expired(found, over, now)
         self.looked = Looked(found.offsets, frontiers, (), over)
         if delivery.in_key_order:
@@ -98,7 +99,7 @@ class Search:
         delivery, next_of = self._state.delivery, self._broker.lane_runs.next
         is_plain = self._hides_nothing and not delivery.in_key_order and not delivery.has_again
         parts = []
-        for lane, count in _by_lane(self._state.lanes.plan(self._waiting, width, now=now)).items():
+        for lane, count in by_lane(self._state.lanes.plan(self._waiting, width, now=now)).items():
             part = next_of(self._partition, lane, delivery.frontier(lane), count) if is_plain else None
             if part is not None and part.offsets[-1] < end:
                 frontiers[lane] = part.offsets[-1] + 1
@@ -225,15 +226,6 @@ def _count_by_lane(lanes: Sequence[LanePart], taken: Sequence[int]) -> Mapping[i
         return counts
     lane_of = {offset: lane for lane, offsets, _ in lanes for offset in offsets}
     return Counter(map(lane_of.__getitem__, taken))
-
-
-def _by_lane(plan: Sequence[TakeOfLane]) -> dict[int, int]:
-    if len(plan) == 1:
-        return {plan[0].priority: plan[0].count}
-    counts: dict[int, int] = {}
-    for lane, count in plan:
-        counts[lane] = counts.get(lane, 0) + count
-    return counts
 
 
 def _key_hash(key: bytes | None) -> int:

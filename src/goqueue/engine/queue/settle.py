@@ -1,5 +1,6 @@
 """What consumers say about the records they have: done, not done, never, not yet."""
 
+import asyncio
 from array import array
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -15,10 +16,10 @@ from goqueue.core.delivery.packed import Offsets
 from goqueue.core.delivery.policy import RetryPolicy
 from goqueue.core.delivery.tally import OVERDUE
 from goqueue.engine.broker import Broker
-from goqueue.engine.queue.acks import settle_acked
 from goqueue.engine.queue.dead_letters import FAILED, REJECTED, DeadLetters
 from goqueue.engine.queue.policies import settings_of
 from goqueue.engine.queue.states import QueueState
+from goqueue.engine.queue.together import settle_acked
 from goqueue.engine.tracing.delivering import Settling, is_followed, note_settled, settling
 from goqueue.errors import GoQueueError, InvalidRequest, UnknownReceipt
 from goqueue.model.ids import InstantNs
@@ -30,6 +31,7 @@ __all__ = [
     "Lease",
     "Nacked",
     "acknowledge",
+    "acknowledge_soon",
     "extend",
     "give_back",
     "leased_records",
@@ -72,21 +74,49 @@ async def acknowledge(broker: Broker, lease: Lease) -> QueueState:
     state, offsets = leased_records(broker, lease)
     start_ns = broker.clock.now_ns()
     acked: Settling | None = None
+    reply: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def left_to_settle() -> Offsets:
         nonlocal acked
-        left: Offsets = offsets
-        if not state.delivery.holds(lease.grant, offsets):
-            left = [offset for offset in offsets if not _is_over(state, lease.grant, offset, state.delivery.has_acked)]
+        left = _left_to_settle(state, lease.grant, offsets)
         if left and is_followed(broker, state.log):
             acked = settling(broker, state, lease.grant, list(left), start_ns)
         return left
 
-    await settle_acked(broker.queues, state, lease.grant, left_to_settle)
+    def tell(failure: Exception | None) -> None:
+        if reply.done():
+            # Whoever waited has gone away.
+            return
+        if failure is None:
+            reply.set_result(None)
+        else:
+            reply.set_exception(failure)
+
+    settle_acked(broker, state, lease.grant, left_to_settle, tell)
+    await reply
     _settled(broker, state)
     if acked is not None:
         await note_settled(broker, state, acked, Span.ACK)
     return state
+
+
+def acknowledge_soon(broker: Broker, lease: Lease, tell: Callable[[Exception | None], None]) -> QueueState:
+    """As `acknowledge`, for those who do not wait, and for records that nobody follows."""
+    state, offsets = leased_records(broker, lease)
+
+    def settled(failure: Exception | None) -> None:
+        if failure is None:
+            _settled(broker, state)
+        tell(failure)
+
+    settle_acked(broker, state, lease.grant, partial(_left_to_settle, state, lease.grant, offsets), settled)
+    return state
+
+
+def _left_to_settle(state: QueueState, grant: int, offsets: BitMap64) -> Offsets:
+    if state.delivery.holds(grant, offsets):
+        return offsets
+    return [offset for offset in offsets if not _is_over(state, grant, offset, state.delivery.has_acked)]
 
 
 def _settled(broker: Broker, state: QueueState) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -15,14 +15,26 @@ from goqueue.core.priority.drr import LaneScheduler
 from goqueue.core.priority.policy import LanePolicy
 from goqueue.core.priority.stats import LaneFlow
 from goqueue.engine.group_commit import GroupCommit, resolve
+from goqueue.engine.partition import Partition
 from goqueue.engine.ports import Operation
+from goqueue.engine.queue.taken import Taken
+from goqueue.engine.queue.turn import Turn
 from goqueue.engine.streams import Streams
 from goqueue.engine.tally import Tallies
 from goqueue.errors import GoQueueError, UnknownReceipt
 from goqueue.model.log import LogId
 from goqueue.model.topic import LaneMode, TopicConfig
 
-__all__ = ["DELIVERIES", "EVENT_BYTES", "Ack", "QueueState", "QueueStates", "delivery_stream"]
+__all__ = [
+    "DELIVERIES",
+    "EVENT_BYTES",
+    "Ack",
+    "Change",
+    "PollAtOnce",
+    "QueueState",
+    "QueueStates",
+    "delivery_stream",
+]
 
 DELIVERIES = "delivery/"
 EVENT_BYTES = 256
@@ -41,11 +53,30 @@ def delivery_stream(group: str, log: LogId) -> str:
 
 
 class Ack(NamedTuple):
-    """Somebody waits for records of a grant to be settled; `offsets` says which, and raises if they cannot be."""
+    """Somebody wants records of a grant to be settled; `offsets` says which, and raises if they cannot be."""
 
     grant: int
     offsets: Callable[[], Offsets]
-    reply: asyncio.Future[None]
+    tell: Callable[[Exception | None], None]
+
+
+class PollAtOnce(NamedTuple):
+    """A consumer wants so many records, if they are at hand; see `goqueue.engine.queue.at_once`."""
+
+    partition: Partition
+    consumer: str
+    limit: int
+    max_bytes: int
+    visibility_ms: int | None
+    answer: Callable[[Taken | Exception | None], bool]
+    """None when it has to look in the usual way; it says whether there is still somebody."""
+
+
+class Change(NamedTuple):
+    """Events that are written together; `tell` is called when they are certain enough."""
+
+    events: Sequence[DeliveryEvent]
+    tell: Callable[[GoQueueError | None], None]
 
 
 class QueueState:
@@ -61,9 +92,10 @@ class QueueState:
         self._lane_settings: TopicConfig | None = None
         # What the broker does by itself, such as to be done with letters that were sent back, is nobody's delivery.
         self.tally = Tally() if self.is_internal else Tally(tallies.of(log.topic).queue)
-        self.turn = asyncio.Lock()
+        self.turn = Turn()
         self.acks: list[Ack] = []
-        """Acknowledgements that wait for their turn."""
+        self.polls: list[PollAtOnce] = []
+        """With acknowledgements, what waits to be decided together when it is its turn."""
         self._follower: Callable[[DeliveryEvent], None] | None = None
 
     @property
@@ -73,9 +105,13 @@ class QueueState:
 
     def apply(self, event: DeliveryEvent) -> None:
         """It is written."""
-        before = self.delivery.leased_count
-        self.delivery.apply(event)
-        self.tally.note(event, before - self.delivery.leased_count)
+        if isinstance(event, Leased):
+            # There are more of these than of all others, and they end nothing.
+            self.delivery.apply(event)
+        else:
+            before = self.delivery.leased_count
+            self.delivery.apply(event)
+            self.tally.note(event, before - self.delivery.leased_count)
         if self._follower is not None:
             self._follower(event)
 
@@ -205,8 +241,7 @@ class QueueStates:
                 state.turn.release()
 
         try:
-            if self.get(state.group, state.log) is not state:
-                raise UnknownReceipt(f"the group {state.group} takes nothing from {state.log} any more")
+            self.check_there(state)
             event = decide()
             if event is None:
                 hand_on()
@@ -229,6 +264,48 @@ class QueueStates:
             hand_on()
             raise
         return event
+
+    def check_there(self, state: QueueState) -> None:
+        if self.get(state.group, state.log) is not state:
+            raise UnknownReceipt(f"the group {state.group} takes nothing from {state.log} any more")
+
+    def begin_all(self, state: QueueState, changes: Sequence[Change]) -> None:
+        """As `begin`, for changes that do not depend on each other; the turn is handed on when all are written."""
+        left = len(changes)
+        if not left:
+            state.turn.release()
+
+        def hand_on() -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                state.turn.release()
+
+        for change in changes:
+            self._begin(state, change, hand_on)
+
+    def _begin(self, state: QueueState, change: Change, hand_on: Callable[[], None]) -> None:
+        is_written = False
+        events = change.events
+
+        def written() -> None:
+            nonlocal is_written
+            is_written = True
+            for event in events:
+                state.apply(event)
+            hand_on()
+
+        def done(refusal: GoQueueError | None) -> None:
+            if not is_written:
+                hand_on()
+            change.tell(refusal)
+
+        entry = tuple([self._streams.event(state.stream, event) for event in events])
+        is_durable = any(map(_is_certain, events))
+        try:
+            self.commit.submit(entry, EVENT_BYTES * len(entry), done, durable=is_durable, written=written)
+        except GoQueueError as refusal:
+            done(refusal)
 
     def in_background(self, work: Coroutine[None, None, None]) -> None:
         """Something to put right after a caller who has gone away; `drain` waits for it."""

@@ -3,11 +3,9 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
 
 import msgspec
 
-from goqueue.core.delivery.delivery import Attempts
 from goqueue.core.delivery.events import Leased, Opened
 from goqueue.engine.broker import Broker
 from goqueue.engine.fetch import LONGEST_WAIT_MS
@@ -21,6 +19,7 @@ from goqueue.engine.queue.positions import give_back_grant
 from goqueue.engine.queue.search import Search
 from goqueue.engine.queue.sources import SomePartitions, Source, WholeTopics, is_there
 from goqueue.engine.queue.states import EVENT_BYTES, QueueState
+from goqueue.engine.queue.taken import Taken
 from goqueue.engine.tracing.delivering import note_delivered
 from goqueue.engine.visibility import is_waiting
 from goqueue.errors import GoQueueError, InvalidRequest, UnknownReceipt, UnknownTopic
@@ -28,7 +27,17 @@ from goqueue.model.ids import InstantNs
 from goqueue.model.log import LogId
 from goqueue.model.topic import LONGEST_VISIBILITY_MS
 
-__all__ = ["MOST_IN_FLIGHT", "MOST_RECORDS", "TakeRequest", "Taken", "take"]
+__all__ = [
+    "MOST_IN_FLIGHT",
+    "MOST_RECORDS",
+    "TakeRequest",
+    "Taken",
+    "bytes_within",
+    "check_take",
+    "room_of",
+    "take",
+    "taken_of",
+]
 
 MOST_RECORDS = 1000
 MOST_IN_FLIGHT = 1000
@@ -53,19 +62,6 @@ class TakeRequest(msgspec.Struct, frozen=True):
     """All of their partitions, instead of `logs`; then the consumer may have all of them or none."""
 
 
-class Taken(NamedTuple):
-    """Records of one partition, leased together; `attempts` of those that were delivered before."""
-
-    log: LogId
-    grant: int
-    token: str
-    deadline: InstantNs
-    records: bytes
-    number: int
-    """How many they are."""
-    attempts: dict[int, Attempts]
-
-
 def _never() -> bool:
     return False
 
@@ -79,7 +75,7 @@ async def take(
     `is_over` whether there is something that the consumer should know instead of waiting. What was leased to a caller
     who is cancelled goes back at once.
     """
-    _check(request)
+    check_take(request.limit, request.wait_ms, request.visibility_ms)
     loop = asyncio.get_running_loop()
     until = loop.time() + request.wait_ms / 1000
     source = _source(broker, request, may_have)
@@ -111,27 +107,32 @@ def _source(broker: Broker, request: TakeRequest, may_have: Callable[[LogId], bo
     return SomePartitions(broker, request.group, request.logs, may_have)
 
 
-def _check(request: TakeRequest) -> None:
-    if not 1 <= request.limit <= MOST_RECORDS:
-        raise InvalidRequest(f"a limit of {request.limit}", hint=f"ask for 1 to {MOST_RECORDS} records")
-    if not 0 <= request.wait_ms <= LONGEST_WAIT_MS:
-        raise InvalidRequest(f"a wait of {request.wait_ms} ms", hint=f"wait at most {LONGEST_WAIT_MS} ms")
-    if request.visibility_ms is not None and not 1 <= request.visibility_ms <= LONGEST_VISIBILITY_MS:
+def check_take(limit: int, wait_ms: int, visibility_ms: int | None) -> None:
+    if not 1 <= limit <= MOST_RECORDS:
+        raise InvalidRequest(f"a limit of {limit}", hint=f"ask for 1 to {MOST_RECORDS} records")
+    if not 0 <= wait_ms <= LONGEST_WAIT_MS:
+        raise InvalidRequest(f"a wait of {wait_ms} ms", hint=f"wait at most {LONGEST_WAIT_MS} ms")
+    if visibility_ms is not None and not 1 <= visibility_ms <= LONGEST_VISIBILITY_MS:
         raise InvalidRequest(
-            f"a visibility timeout of {request.visibility_ms} ms", hint=f"give 1 to {LONGEST_VISIBILITY_MS} ms"
+            f"a visibility timeout of {visibility_ms} ms", hint=f"give 1 to {LONGEST_VISIBILITY_MS} ms"
         )
 
 
-def _room(broker: Broker, request: TakeRequest) -> int:
+def room_of(broker: Broker, group: str, consumer: str) -> int:
     """How many more the consumer may have."""
-    return MOST_IN_FLIGHT - broker.queues.in_flight(request.group, request.consumer)
+    return MOST_IN_FLIGHT - broker.queues.in_flight(group, consumer)
+
+
+def bytes_within(max_bytes: int) -> int:
+    """How much of what a consumer would take it gets at most."""
+    return min(max(max_bytes, 1), MOST_BYTES)
 
 
 async def _wait(broker: Broker, request: TakeRequest, source: Source, ready: asyncio.Event, left_s: float) -> None:
     """Until somebody says that there is something, or a record that failed may be tried again, or time is up."""
     time_is_up = asyncio.get_running_loop().call_later(left_s, ready.set)
     try:
-        if _room(broker, request) <= 0:
+        if room_of(broker, request.group, request.consumer) <= 0:
             # What comes meanwhile is for others.
             source.unwatch(ready.set)
             source.hand_on()
@@ -189,7 +190,7 @@ class _Taking:
         broker, request = self._broker, self._request
         for state in source.opened():
             _check_order(request, state)
-        limit = min(request.limit, _room(broker, request))
+        limit = min(request.limit, room_of(broker, request.group, request.consumer))
         if limit > 0:
             broker.queues.begin_take(request.group, request.consumer, limit)
             try:
@@ -198,7 +199,7 @@ class _Taking:
                 broker.queues.end_take(request.group, request.consumer, limit)
 
     async def _take_from_all(self, source: Source, limit: int, taken: list[Taken]) -> None:
-        room = min(max(self._request.max_bytes, 1), MOST_BYTES)
+        room = bytes_within(self._request.max_bytes)
         for state, partition in source.may_be_ready():
             one = await self._take_from(state, partition, limit, room, is_sure=state.delivery.is_open)
             if one is not None:
@@ -242,7 +243,7 @@ class _Taking:
                 letters = DeadLetters(self._broker, state)
                 await letters.move(event.grant, search.expired, "it was not taken in its time", EXPIRED)
             if found.records:
-                return self._taken(state, event, found)
+                return taken_of(self._broker, state, event, found)
             width = min(2 * width, MOST_RECORDS)
             is_sure = False
 
@@ -285,15 +286,17 @@ class _Taking:
         search.served(now)
         return event
 
-    def _taken(self, state: QueueState, event: Leased, found: Gathered) -> Taken:
-        again = state.delivery.repeated(found.offsets)
-        token = self._broker.receipts.token(state.group, state.log, event.grant)
-        tally = self._broker.tally.of(state.log.topic)
-        tally.delivered += len(found.offsets)
-        tally.delivered_bytes += len(found.records)
-        if self._broker.tracing.is_on:
-            note_delivered(self._broker, state, event.consumer, event.at, found.offsets, found.records, again)
-        return Taken(state.log, event.grant, token, event.deadline, found.records, len(found.offsets), again)
+
+def taken_of(broker: Broker, state: QueueState, event: Leased, found: Gathered) -> Taken:
+    """Records that are leased from now on."""
+    again = state.delivery.repeated(found.offsets)
+    token = broker.receipts.token(state.group, state.log, event.grant)
+    tally = broker.tally.of(state.log.topic)
+    tally.delivered += len(found.offsets)
+    tally.delivered_bytes += len(found.records)
+    if broker.tracing.is_on:
+        note_delivered(broker, state, event.consumer, event.at, found.offsets, found.records, again)
+    return Taken(state.log, event.grant, token, event.deadline, found.records, len(found.offsets), again)
 
 
 def _may_be_ready(broker: Broker, state: QueueState, partition: Partition) -> bool:

@@ -2,14 +2,17 @@
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from goqueue.core.schemas.payloads import Payloads
-from goqueue.core.schemas.registry import Registry
-from goqueue.core.schemas.schema import LATEST
 from goqueue.errors import UnknownSubject
 from goqueue.model.topic import SchemaValidation, Topic
+
+if TYPE_CHECKING:
+    from goqueue.core.schemas.payloads import Payloads
+    from goqueue.core.schemas.registry import Registry
 
 __all__ = ["Rules", "ValueRules"]
 
@@ -30,10 +33,11 @@ class Rules(msgspec.Struct, frozen=True):
 class ValueRules:
     """Most publishes ask only whether there is anything to check: that is a look into a dictionary."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: "Callable[[], Registry | None]") -> None:
+        """`registry` gives none as long as nobody has registered anything."""
         self._registry = registry
-        self._revision = registry.revision
-        self._purges = registry.purges
+        self._revision = -1
+        self._purges = -1
         self._rules: dict[str, Rules | None] = {}
         self._payloads: OrderedDict[int, Payloads] = OrderedDict()
         self.making: dict[int, asyncio.Task[Payloads]] = {}
@@ -45,51 +49,61 @@ class ValueRules:
         if config.schema_validation is SchemaValidation.OFF:
             return None
         subject = config.schema_subject or topic.name
-        if self._revision != self._registry.revision:
-            self._forget()
-        try:
-            found = self._rules[subject]
-        except KeyError:
-            found = self._find(subject)
+        registry = self._registry()
+        found = None if registry is None else self._of_subject(registry, subject)
         if found is None and config.schema_validation is SchemaValidation.ON:
             return Rules(subject)
         return found
 
-    def payloads(self, schema_id: int) -> Payloads | None:
+    def _of_subject(self, registry: "Registry", subject: str) -> Rules | None:
+        self._keep_up(registry)
+        try:
+            return self._rules[subject]
+        except KeyError:
+            return self._find(registry, subject)
+
+    def payloads(self, schema_id: int) -> "Payloads | None":
         """What values of the schema are checked with, if it is at hand."""
-        if self._purges != self._registry.purges:
-            self._forget()
+        if (registry := self._registry()) is not None:
+            self._keep_up(registry)
         found = self._payloads.get(schema_id)
         if found is not None:
             self._payloads.move_to_end(schema_id)
         return found
 
-    def keep(self, schema_id: int, payloads: Payloads, *, purges: int) -> None:
+    def keep(self, schema_id: int, payloads: "Payloads", *, purges: int) -> None:
         """`purges` is the count of the registry when the schema was parsed."""
-        if purges == self._registry.purges:
+        registry = self._registry()
+        if registry is not None and purges == registry.purges:
+            self._keep_up(registry)
             self._payloads[schema_id] = payloads
             if len(self._payloads) > MOST_PAYLOADS:
                 self._payloads.popitem(last=False)
 
-    def _find(self, subject: str) -> Rules | None:
+    def _find(self, registry: "Registry", subject: str) -> Rules | None:
         if len(self._rules) >= MOST_SUBJECTS:
             self._rules.clear()
-        found = self._rules[subject] = self._made(subject)
+        found = self._rules[subject] = _made(registry, subject)
         return found
 
-    def _made(self, subject: str) -> Rules | None:
-        view = self._registry.view
-        try:
-            newest = view.version(subject, LATEST)
-        except UnknownSubject:
-            return None
-        ids = frozenset(view.version(subject, version).id for version in view.versions(subject))
-        kind = newest.schema.type
-        return Rules(subject, ids, newest.id if kind == "JSON" else None, kind)
-
-    def _forget(self) -> None:
-        self._revision = self._registry.revision
-        self._rules.clear()
-        if self._purges != self._registry.purges:
-            self._purges = self._registry.purges
+    def _keep_up(self, registry: "Registry") -> None:
+        """Forget what was found in the registry as it was before."""
+        if self._revision != registry.revision:
+            self._revision = registry.revision
+            self._rules.clear()
+        if self._purges != registry.purges:
+            self._purges = registry.purges
             self._payloads.clear()
+
+
+def _made(registry: "Registry", subject: str) -> Rules | None:
+    from goqueue.core.schemas.schema import LATEST
+
+    view = registry.view
+    try:
+        newest = view.version(subject, LATEST)
+    except UnknownSubject:
+        return None
+    ids = frozenset(view.version(subject, version).id for version in view.versions(subject))
+    kind = newest.schema.type
+    return Rules(subject, ids, newest.id if kind == "JSON" else None, kind)

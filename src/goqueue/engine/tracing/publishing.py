@@ -19,23 +19,15 @@ from goqueue.model.topic import Topic, TopicName
 if TYPE_CHECKING:
     from goqueue.engine.publish import PublishBatch, Published
 
-__all__ = ["note_answered", "note_appended", "note_refused", "note_unreadable"]
+__all__ = ["note_appended", "note_published", "note_refused", "note_refused_batch", "note_unreadable"]
 
 MOST_REFUSED = 100
 """Records of a refused batch that have spans of their own."""
 
 
-def note_answered(broker: Broker, request: "PublishBatch", result: "Published | GoQueueError", start_ns: int) -> None:
-    """Of a batch whose producer was told what became of it."""
-    if isinstance(result, GoQueueError):
-        _note_refused_batch(broker, request, result, start_ns)
-    elif not result.duplicate:
-        _note_published(broker, request, result, start_ns)
-
-
-def _note_published(broker: Broker, request: "PublishBatch", result: "Published", start_ns: int) -> None:
-    topic = _topic(broker, request.topic)
-    if topic is None:
+def note_published(broker: Broker, topic: Topic, request: "PublishBatch", result: "Published", start_ns: int) -> None:
+    """Of a batch whose producer was told that it is written, or was before."""
+    if result.duplicate:
         return
     tracing = broker.tracing
     chosen = tracing.sampler(topic)
@@ -65,7 +57,8 @@ def _written(records: bytearray, result: "Published") -> bytes:
     )
 
 
-def _note_refused_batch(broker: Broker, request: "PublishBatch", refusal: GoQueueError, start_ns: int) -> None:
+def note_refused_batch(broker: Broker, request: "PublishBatch", refusal: GoQueueError, start_ns: int) -> None:
+    """Of a batch whose producer was told why it is not written."""
     records: Sequence[Record] = ()
     try:
         carried = codec.contexts(request.records).carried

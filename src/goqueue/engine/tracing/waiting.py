@@ -1,11 +1,10 @@
 """Spans of what takes its time: records that were delayed, and transactions."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from goqueue import codec
 from goqueue.core.tracing.sampling import Sampler, sampler
-from goqueue.core.transactions.events import Ended
-from goqueue.core.transactions.transaction import Transaction
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
 from goqueue.engine.queue.gather import gather
@@ -16,6 +15,10 @@ from goqueue.model.record import Record
 from goqueue.model.runs import offsets_of, runs_of
 from goqueue.model.span import Operation, SpanRun
 from goqueue.model.topic import TopicName
+
+if TYPE_CHECKING:
+    from goqueue.core.transactions.events import Ended
+    from goqueue.core.transactions.transaction import Transaction
 
 __all__ = ["note_ended", "note_fired"]
 
@@ -64,7 +67,7 @@ async def _note_fired(broker: Broker, partition: Partition, chosen: Sampler, off
     tracing.note_all(runs)
 
 
-def note_ended(broker: Broker, one: Transaction, ended: Ended) -> None:
+def note_ended(broker: Broker, one: "Transaction", ended: "Ended") -> None:
     """It was committed, or with an error, aborted."""
     tracing = broker.tracing
     if ended.committed and not sampler(tracing.settings.rate).has_offset(0, one.number):

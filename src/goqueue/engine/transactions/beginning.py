@@ -1,41 +1,27 @@
 """Who may have transactions, and how they begin and grow: every call is checked against the newest epoch."""
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping
 
 from goqueue.core.groups.decisions.committing import OffsetAndMetadata
 from goqueue.core.transactions.events import Began, Enlisted, OffsetsAdded, Prepared
 from goqueue.core.transactions.transaction import GroupOffset
-from goqueue.engine.broker import PRODUCER_IDS, Broker
+from goqueue.engine.broker import COORDINATOR, PRODUCER_IDS, Broker
 from goqueue.engine.groups import check_offsets, group_name, remember_group
-from goqueue.engine.partition import ProducerBatch
-from goqueue.engine.ports import Entry, Operation
+from goqueue.engine.ports import Entry
 from goqueue.engine.transactions.ending import abort_now
-from goqueue.engine.transactions.under_way import COORDINATOR
-from goqueue.errors import GoQueueError, InvalidRequest, ProducerFenced, TransactionEnded
+from goqueue.engine.transactions.joining import InTransaction, check
+from goqueue.errors import GoQueueError, InvalidRequest, ProducerFenced
 from goqueue.model.log import LogId
 
 __all__ = [
-    "InTransaction",
     "add_offsets",
     "begin",
     "begin_part",
-    "check",
     "check_alive",
     "check_newest",
-    "check_publish",
     "enlist",
-    "join_operations",
     "prepare",
 ]
-
-
-class InTransaction(NamedTuple):
-    """A transaction, and who says so."""
-
-    number: int
-    producer_id: int
-    epoch: int
 
 
 async def enlist(broker: Broker, transactional_id: str, timeout_ms: int, instance: str = "") -> Enlisted:
@@ -127,43 +113,6 @@ async def add_offsets(
         for log, one in offsets.items()
     )
     await _note(broker, broker.transactions.add_offsets(ref.number, wanted))
-
-
-def check(broker: Broker, ref: InTransaction) -> None:
-    """Whether this is the newest instance of the producer, and its transaction open."""
-    broker.producer_ids.check(ref.producer_id, ref.epoch)
-    broker.transactions.check(*ref)
-    broker.endings.check(ref.number)
-    if broker.transactions.deadline_of(ref.number) <= broker.clock.now_ns():
-        raise TransactionEnded(f"transaction {ref.number} has run out of time, and is aborted")
-
-
-def check_publish(
-    broker: Broker, ref: InTransaction, producer: ProducerBatch | None, ids: Sequence[str | None] | None
-) -> None:
-    check(broker, ref)
-    if producer is not None and producer[:2] != ref[1:]:
-        raise InvalidRequest(
-            f"records of producer {producer.producer_id} in a transaction of producer {ref.producer_id}",
-            hint="publish as the producer that began the transaction",
-        )
-    if ids is not None and any(ids):
-        raise InvalidRequest(
-            "records with ids in a transaction",
-            hint="leave out the ids: an aborted record would stand for one that is sent again",
-        )
-
-
-def join_operations(broker: Broker, ref: InTransaction, log: LogId) -> tuple[Operation, ...]:
-    """What is to be written with the first records of a transaction in a partition: after it, markers belong there."""
-    before = broker.endings.unwritten(ref.number, broker.streams)
-    joined = broker.transactions.join(ref.number, *log)
-    if joined is None:
-        return tuple(before)
-    # Should the records be refused, there will be a marker too many, which harms nobody; and should others follow that
-    # are not, a restart finds them without this note.
-    broker.transactions.apply(joined)
-    return (*before, broker.streams.event(COORDINATOR, joined))
 
 
 async def _note(

@@ -12,13 +12,12 @@ from goqueue.core.transactions.coordinator import Coordinator
 from goqueue.core.transactions.endings import TIME_IS_UP
 from goqueue.core.transactions.events import Decided, Ended
 from goqueue.core.transactions.transaction import PartitionPart, State, Transaction
-from goqueue.engine.broker import Broker
+from goqueue.engine.broker import COORDINATOR, Broker
 from goqueue.engine.group_commit import Done, resolve
 from goqueue.engine.partition import Marker, Partition, Staged
 from goqueue.engine.ports import Entry
 from goqueue.engine.tracing.waiting import note_ended
 from goqueue.engine.transactions.consequences import GroupMoves, QueueChanges
-from goqueue.engine.transactions.under_way import COORDINATOR
 from goqueue.errors import GoQueueError, UnknownPartition, UnknownTopic
 from goqueue.model.topic import TopicName
 

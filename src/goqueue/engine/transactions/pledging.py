@@ -12,15 +12,14 @@ from pyroaring import BitMap64
 from goqueue.core.delivery.delivery import Returns
 from goqueue.core.delivery.events import Extended
 from goqueue.core.transactions.transaction import Pledge
-from goqueue.engine.broker import Broker
+from goqueue.engine.broker import COORDINATOR, Broker
 from goqueue.engine.group_commit import Done
 from goqueue.engine.ports import Operation
 from goqueue.engine.queue.dead_letters import FAILED, REJECTED, DeadLetters
 from goqueue.engine.queue.settle import Lease, leased_records, retry_policy
 from goqueue.engine.queue.states import EVENT_BYTES, QueueState
 from goqueue.engine.tracing.dead_letters import note_dead
-from goqueue.engine.transactions.beginning import InTransaction, check, join_operations
-from goqueue.engine.transactions.under_way import COORDINATOR
+from goqueue.engine.transactions.joining import InTransaction, check, join_operations
 from goqueue.errors import GoQueueError, InvalidRequest
 from goqueue.model.ids import InstantNs
 from goqueue.model.runs import runs_of

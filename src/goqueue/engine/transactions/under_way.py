@@ -2,16 +2,18 @@
 
 import asyncio
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from goqueue.core.transactions.events import Began
+from goqueue.engine.machines import COORDINATOR
 from goqueue.engine.partition import Partition
 from goqueue.engine.ports import Operation
 from goqueue.engine.streams import Streams
 from goqueue.errors import TransactionConflict, TransactionEnded
 
-__all__ = ["COORDINATOR", "Endings"]
+if TYPE_CHECKING:
+    from goqueue.core.transactions.events import Began
 
-COORDINATOR = "coordinator"
+__all__ = ["Endings"]
 
 
 class Endings:
@@ -54,7 +56,7 @@ class Endings:
             while (ending := self._ending.get(number)) is not None:
                 await asyncio.wait((ending,))
 
-    def began(self, event: Began) -> None:
+    def began(self, event: "Began") -> None:
         """It is written down with whatever comes next: one that nothing ever belonged to need not survive."""
         self._unwritten[event.number] = event
 

@@ -41,8 +41,15 @@ def _in_ipv6(host: str) -> str:
     """An address of IPv4 is one of IPv6 too; all of one family are all of both."""
     if ":" in host:
         return host
-    address = socket.gethostbyname(host)
+    address = host if _is_ipv4(host) else socket.gethostbyname(host)
     return "::" if address == "0.0.0.0" else f"::ffff:{address}"
+
+
+def _is_ipv4(host: str) -> bool:
+    """Looking up what is no name loads the tables of Unicode all the same."""
+    with contextlib.suppress(OSError):
+        return bool(socket.inet_pton(socket.AF_INET, host))
+    return False
 
 
 def _has_ipv6() -> bool:

@@ -5,13 +5,13 @@ the client does not take its replies, so a connection's memory is bounded whatev
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Annotated, Protocol, cast
 
 import msgspec
 
 from goqueue.errors import GoQueueError, InvalidRequest
-from goqueue.wire.native.frames import Frame, FrameFlag, Opcode, frame_head
+from goqueue.wire.native.frames import FrameFlag, Opcode, frame_head
 from goqueue.wire.native.messages import ErrorReply
 from goqueue.wire.native.reader import FrameReader
 
@@ -45,7 +45,9 @@ class ConnectionLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Dispatch(Protocol):
     """Carries out a request; replies through the connection, now or later."""
 
-    def __call__(self, connection: "Connection", frame: Frame) -> None: ...
+    def __call__(
+        self, connection: "Connection", opcode: int, flags: int, correlation: int, head: memoryview, tail: memoryview
+    ) -> None: ...
     def end_waits(self) -> None:
         """Answer now what only waits for something to happen."""
 
@@ -64,6 +66,8 @@ class Connection(asyncio.BufferedProtocol):
     def __init__(self, dispatch: Dispatch, limits: ConnectionLimits, home: ConnectionHome, scratch: memoryview) -> None:
         self._dispatch = dispatch
         self._limits = limits
+        self._most_requests = limits.requests_under_way
+        self._most_bytes = limits.bytes_under_way
         self._home = home
         self._reader = FrameReader(scratch, limits.frame_bytes, self._take_frame)
         self._transport: asyncio.Transport
@@ -73,7 +77,7 @@ class Connection(asyncio.BufferedProtocol):
         self._reading_paused = False
         self._is_draining = False
         self._now = asyncio.get_running_loop().time
-        self._last_frame_at = 0.0
+        self._last_read_at = 0.0
         self._partial_since: float | None = None
         self._unread = 0
         self._unread_since = 0.0
@@ -85,7 +89,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self._last_frame_at = self._now()
+        self._last_read_at = self._now()
         if not self._home.opened(self):
             self._hang_up(InvalidRequest("there are too many connections", hint="close some that are not used"))
 
@@ -127,7 +131,7 @@ class Connection(asyncio.BufferedProtocol):
             return self._leaves_replies(now, within_s)
         if self._partial_since is not None and not self._reading_paused:
             return now - self._partial_since > within_s
-        silent_for = now - self._last_frame_at
+        silent_for = now - self._last_read_at
         return not self._under_way and silent_for > (self._limits.idle_ms / 1000 if self.has_greeted else within_s)
 
     def _leaves_replies(self, now: float, within_s: float) -> bool:
@@ -143,37 +147,46 @@ class Connection(asyncio.BufferedProtocol):
         return self._reader.buffer()
 
     def buffer_updated(self, nbytes: int) -> None:
-        self._read(self._reader.received, nbytes)
-
-    def _read(self, advance: Callable[..., None], *arguments: int) -> None:
+        self._last_read_at = self._now()
         try:
-            advance(*arguments)
+            self._reader.received(nbytes)
         except InvalidRequest as error:
-            # The bytes cannot be trusted from here on.
             self._hang_up(error)
+        self._note_partial()
+
+    def _read_on(self) -> None:
+        """Take the frames that arrived before a pause."""
+        self._last_read_at = self._now()
+        try:
+            self._reader.resume()
+        except InvalidRequest as error:
+            self._hang_up(error)
+        self._note_partial()
+
+    def _note_partial(self) -> None:
         if not self._reader.has_partial_frame:
             self._partial_since = None
         elif self._partial_since is None:
-            self._partial_since = self._now()
+            self._partial_since = self._last_read_at
 
     def _hang_up(self, why: InvalidRequest) -> None:
+        """What the client sends cannot be trusted from here on."""
         self._note_unread()
         self._transport.write(frame_head(0, FrameFlag.ERROR, 0, encode_error(why), 0))
         self.close()
 
-    def _take_frame(self, frame: Frame) -> bool:
-        _, _, correlation, head, tail = frame
+    def _take_frame(self, opcode: int, flags: int, correlation: int, head: memoryview, tail: memoryview) -> bool:
         self._partial_since = None
-        self._last_frame_at = self._now()
-        if correlation in self._under_way:
+        under_way = self._under_way
+        if correlation in under_way:
             raise InvalidRequest(f"correlation id {correlation} is still in use")
-        if not self.has_greeted and frame.opcode != Opcode.HELLO:
+        if not self.has_greeted and opcode != Opcode.HELLO:
             raise InvalidRequest("the first frame is not HELLO", hint="use a native client")
-        size = len(head) + len(tail)
-        self._under_way[correlation] = size
+        under_way[correlation] = size = len(head) + len(tail)
         self._bytes_under_way += size
-        self._dispatch(self, frame)
-        self._balance()
+        self._dispatch(self, opcode, flags, correlation, head, tail)
+        if len(under_way) >= self._most_requests or self._bytes_under_way >= self._most_bytes:
+            self._balance()
         return not self._reading_paused and not self.is_closing
 
     def weigh(self, correlation: int, size: int) -> None:
@@ -183,7 +196,7 @@ class Connection(asyncio.BufferedProtocol):
 
     # Replies out.
 
-    def reply(self, opcode: int, correlation: int, head: bytes, tail: list[Buffer]) -> None:
+    def reply(self, opcode: int, correlation: int, head: bytes, tail: Sequence[Buffer] = ()) -> None:
         """Answer the request with this opcode and correlation id."""
         if not self.is_closing:
             if tail:
@@ -224,8 +237,8 @@ class Connection(asyncio.BufferedProtocol):
         busy = (
             self._is_draining
             or self._writing_paused
-            or len(self._under_way) >= self._limits.requests_under_way
-            or self._bytes_under_way >= self._limits.bytes_under_way
+            or len(self._under_way) >= self._most_requests
+            or self._bytes_under_way >= self._most_bytes
         )
         if busy == self._reading_paused or self.is_closing:
             return
@@ -238,7 +251,7 @@ class Connection(asyncio.BufferedProtocol):
     def _resume(self) -> None:
         """Take the frames that arrived before the pause; read on when they have not filled the limits again."""
         if not self._reading_paused and not self.is_closing:
-            self._read(self._reader.resume)
+            self._read_on()
         if not self._reading_paused and not self.is_closing:
             self._transport.resume_reading()
 

@@ -1,20 +1,16 @@
 """What native requests about delayed records do."""
 
-from typing import Any
-
 from goqueue.core.delay.states import DelayState
 from goqueue.engine import delays
 from goqueue.engine.broker import Broker
 from goqueue.errors import GoQueueError, InvalidRequest
-from goqueue.gateways.native.group_handlers import Route
+from goqueue.gateways.native.routes import Answer, Route
 from goqueue.model.runs import offsets_of, runs_of
 from goqueue.model.topic import TopicName
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
 
 __all__ = ["delay_routes"]
-
-Answer = tuple[Any, list[Any]]
 
 
 def delay_routes(broker: Broker) -> list[Route]:

@@ -1,13 +1,13 @@
 """What a native fetch does: reads for anybody, or for a member of a group what is its own."""
 
-import asyncio
-from typing import Any
+from functools import partial
 
 from goqueue import codec
 from goqueue.engine.broker import Broker
 from goqueue.engine.fetch import Fetched, FetchFrom, fetch
 from goqueue.errors import MemberFenced
 from goqueue.gateways.native.connection import Buffer
+from goqueue.gateways.native.waits import Waits
 from goqueue.model.isolation import Isolation
 from goqueue.model.log import LogId
 from goqueue.model.topic import TopicName
@@ -21,12 +21,11 @@ FETCH_BYTES = MAX_FRAME_BYTES - codec.MAX_VALUE - 1024 * 1024
 
 
 class Fetching:
-    """Answers fetches; those that wait can be made to answer at once."""
+    """Answers fetches."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, waits: Waits) -> None:
         self._broker = broker
-        self._waits: set[asyncio.Task[Any]] = set()
-        self._is_stopping = False
+        self._waits = waits
 
     async def __call__(self, request: messages.Fetch) -> tuple[messages.Fetched, list[Buffer]]:
         member = request.member
@@ -41,24 +40,9 @@ class Fetching:
         tail: list[Buffer] = [chunk.records for answer in answers for chunk in answer.chunks]
         return messages.Fetched(tuple(map(_fetched_part, parts, answers))), tail
 
-    def end_waits(self) -> None:
-        self._is_stopping = True
-        for task in tuple(self._waits):
-            task.cancel()
-
     async def _fetch(self, parts: list[FetchFrom], max_bytes: int, wait_ms: int, isolation: Isolation) -> list[Fetched]:
-        task = asyncio.current_task()
-        assert task is not None
-        self._waits.add(task)
-        try:
-            return await fetch(self._broker, parts, max_bytes=max_bytes, wait_ms=wait_ms, isolation=isolation)
-        except asyncio.CancelledError:
-            if not self._is_stopping:
-                raise
-            task.uncancel()
-            return await fetch(self._broker, parts, max_bytes=max_bytes, wait_ms=0, isolation=isolation)
-        finally:
-            self._waits.discard(task)
+        look = partial(fetch, self._broker, parts, max_bytes=max_bytes, isolation=isolation)
+        return await self._waits.wait(look(wait_ms=wait_ms), partial(look, wait_ms=0))
 
     def _only_own(self, member: messages.GroupMember, parts: list[FetchFrom], answers: list[Fetched]) -> list[Fetched]:
         """The group may have changed while the fetch waited."""

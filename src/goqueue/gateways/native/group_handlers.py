@@ -1,6 +1,6 @@
 """What native requests about consumer groups do."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -15,14 +15,12 @@ from goqueue.engine.broker import Broker
 from goqueue.engine.queue.policies import set_policy
 from goqueue.engine.queue.positions import committed_offsets
 from goqueue.errors import InvalidRequest
+from goqueue.gateways.native.routes import Answer, Route
 from goqueue.model.log import LogId
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
 
-__all__ = ["Route", "group_routes"]
-
-Answer = tuple[Any, list[Any]]
-Route = tuple[Opcode, type, Callable[[Any], Awaitable[Answer]]]
+__all__ = ["group_routes"]
 
 
 def group_routes(broker: Broker) -> list[Route]:

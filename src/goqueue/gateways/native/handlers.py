@@ -1,22 +1,22 @@
 """What each native request does: decode, call the use case, encode.
 
-Publishing is answered from a callback, as it is the one request where a task for each would be felt; everything
-else runs as a task of its connection.
+Publishing is answered from a callback, and so are takes and acknowledgements if nothing stands in their way: a task
+for each of these would be felt. Everything else runs as a task of its connection.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
 
 from goqueue import __version__
-from goqueue.engine import topics
 from goqueue.engine.broker import Broker
 from goqueue.engine.fetch import offset_at
 from goqueue.engine.partition import ProducerBatch
 from goqueue.engine.producers import init_producer
-from goqueue.engine.publish import PublishBatch, Published, publish
+from goqueue.engine.publish import PublishBatch, Published, Reply, publish
 from goqueue.engine.traffic import FAILED, OK, REFUSED
 from goqueue.errors import (
     DiskFull,
@@ -27,28 +27,24 @@ from goqueue.errors import (
     StorageBusy,
     StorageFailed,
 )
-from goqueue.gateways.native.connection import Buffer, Connection
-from goqueue.gateways.native.delay_handlers import delay_routes
+from goqueue.gateways.native.connection import Connection
 from goqueue.gateways.native.fetching import FETCH_BYTES, Fetching
-from goqueue.gateways.native.group_handlers import Route, group_routes
-from goqueue.gateways.native.letter_handlers import letter_routes
-from goqueue.gateways.native.queue_handlers import QueueHandlers
-from goqueue.gateways.native.schedule_handlers import schedule_routes
-from goqueue.gateways.native.transaction_handlers import in_transaction, transaction_routes
-from goqueue.gateways.native.transaction_view_handlers import transaction_view_routes
+from goqueue.gateways.native.in_transaction import in_transaction
+from goqueue.gateways.native.routes import FAMILIES, Answer, AnswerSoon, AtOnce, Handler, by_opcode
+from goqueue.gateways.native.waits import Waits
 from goqueue.model.isolation import Isolation
-from goqueue.model.topic import Durability, TopicConfig, TopicName, WantedConfig, topic_name
+from goqueue.model.topic import Durability, TopicName
 from goqueue.wire.native import messages
-from goqueue.wire.native.frames import PROTOCOL_VERSION, Frame, FrameFlag, Opcode
+from goqueue.wire.native.frames import PROTOCOL_VERSION, FrameFlag, Opcode
 
 __all__ = ["Handlers"]
 
-Answer = tuple[Any, list[Buffer]]
-Handler = Callable[[Any], Awaitable[Answer]]
-
-
+PUBLISH = int(Opcode.PUBLISH)
+NO_REPLY = int(FrameFlag.NO_REPLY)
 WAITING = frozenset({Opcode.FETCH, Opcode.TAKE, Opcode.HEARTBEAT})
 """Requests that may wait for something to happen, so how long they take says nothing."""
+WEIGHED = (messages.Fetch, messages.Take)
+"""Requests that say how many bytes they want."""
 FAILURES = (InternalError, StorageBusy, StorageFailed, DiskFull, LogReadOnly)
 """Errors that are the broker's, not those of who asks."""
 
@@ -58,11 +54,11 @@ class _Route(NamedTuple):
     waits: bool
     decode: Callable[[memoryview], Any]
     handle: Handler
+    at_once: AtOnce | None
 
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_publish = msgspec.msgpack.Decoder(messages.Publish).decode
-_NOTHING = _encode(messages.Done())
 
 
 class Handlers:
@@ -72,55 +68,43 @@ class Handlers:
         self._broker = broker
         self._traffic = broker.traffic.native
         self._report_bug = report_bug
-        self._fetching = Fetching(broker)
-        self._queue = QueueHandlers(broker)
-        routes: list[Route] = [
+        self._waits = Waits()
+        self._routes: dict[int, _Route] = {}
+        """Of what has been asked so far."""
+        self._known = by_opcode(
             (Opcode.METADATA, messages.Metadata, self._metadata),
-            (Opcode.CREATE_TOPIC, messages.CreateTopic, self._create_topic),
-            (Opcode.ALTER_TOPIC, messages.AlterTopic, self._alter_topic),
-            (Opcode.DELETE_TOPIC, messages.DeleteTopic, self._delete_topic),
             (Opcode.INIT_PRODUCER, messages.InitProducer, self._init_producer),
-            (Opcode.FETCH, messages.Fetch, self._fetching),
+            (Opcode.FETCH, messages.Fetch, Fetching(broker, self._waits)),
             (Opcode.LIST_OFFSETS, messages.ListOffsets, self._list_offsets),
-            *group_routes(broker),
-            *delay_routes(broker),
-            *self._queue.routes(),
-            *schedule_routes(broker),
-            *letter_routes(broker),
-            *transaction_routes(broker),
-            *transaction_view_routes(broker),
-        ]
-        self._routes: dict[int, _Route] = {
-            opcode: _Route(opcode.name.lower(), opcode in WAITING, msgspec.msgpack.Decoder(kind).decode, handle)
-            for opcode, kind, handle in routes
-        }
+        )
 
-    def __call__(self, connection: Connection, frame: Frame) -> None:
-        where = (frame.opcode, frame.correlation)
+    def __call__(
+        self, connection: Connection, opcode: int, flags: int, correlation: int, head: memoryview, tail: memoryview
+    ) -> None:
         try:
-            if frame.opcode == Opcode.PUBLISH:
-                self._publish(connection, frame)
-            elif frame.opcode == Opcode.HELLO:
-                self._hello(connection, frame)
+            if opcode == PUBLISH:
+                self._publish(connection, flags, correlation, head, tail)
+            elif opcode == Opcode.HELLO:
+                self._hello(connection, correlation, head)
             else:
-                self._start(connection, frame)
+                self._start(connection, opcode, correlation, head)
         except msgspec.MsgspecError as error:
             self._traffic.count("unknown", REFUSED)
-            connection.refuse(*where, InvalidRequest(f"the head of the request cannot be read: {error}"))
+            unreadable = InvalidRequest(f"the head of the request cannot be read: {error}")
+            connection.refuse(opcode, correlation, unreadable)
         except GoQueueError as refusal:
             self._traffic.count("unknown", REFUSED)
-            connection.refuse(*where, refusal)
+            connection.refuse(opcode, correlation, refusal)
 
     def end_waits(self) -> None:
-        self._fetching.end_waits()
-        self._queue.end_waits()
+        self._waits.end()
         self._broker.group_news.end_waits()
 
     # The connection itself.
 
     @staticmethod
-    def _hello(connection: Connection, frame: Frame) -> None:
-        hello = msgspec.msgpack.decode(frame.head, type=messages.Hello)
+    def _hello(connection: Connection, correlation: int, head: memoryview) -> None:
+        hello = msgspec.msgpack.decode(head, type=messages.Hello)
         if PROTOCOL_VERSION not in hello.versions:
             raise InvalidRequest(
                 f"none of the protocol versions {list(hello.versions)} is spoken here",
@@ -128,75 +112,118 @@ class Handlers:
             )
         connection.has_greeted = True
         welcome = messages.Welcome(PROTOCOL_VERSION, f"goqueue {__version__}", connection.frame_limit)
-        connection.reply(frame.opcode, frame.correlation, _encode(welcome), [])
+        connection.reply(Opcode.HELLO, correlation, _encode(welcome))
 
-    def _start(self, connection: Connection, frame: Frame) -> None:
-        route = self._routes.get(frame.opcode)
-        if route is None:
-            raise InvalidRequest(f"there is no request with opcode {frame.opcode}")
-        request = route.decode(frame.head)
-        if isinstance(request, messages.Fetch | messages.Take):
-            connection.weigh(frame.correlation, min(max(request.max_bytes, 0), FETCH_BYTES))
-        answer = self._answer(connection, (frame.opcode, frame.correlation), route, request)
-        task = asyncio.get_running_loop().create_task(answer)
+    def _start(self, connection: Connection, opcode: int, correlation: int, head: memoryview) -> None:
+        route = self._routes.get(opcode) or self._first(opcode)
+        request = route.decode(head)
+        if isinstance(request, WEIGHED):
+            connection.weigh(correlation, min(max(request.max_bytes, 0), FETCH_BYTES))
+        where, at_once = (opcode, correlation), route.at_once
+        if at_once is None or not at_once(request, self._answer_soon(connection, where, route, request)):
+            self._run(connection, where, route, request)
+
+    def _first(self, number: int) -> _Route:
+        """The route of what nobody has asked before."""
+        if number not in self._known:
+            if number not in FAMILIES:
+                raise InvalidRequest(f"there is no request with opcode {number}")
+            self._known |= by_opcode(*FAMILIES[number](self._broker, self._waits))
+        opcode, kind, handle, at_once = self._known[number]
+        decode = msgspec.msgpack.Decoder[Any](kind).decode
+        route = self._routes[number] = _Route(opcode.name.lower(), opcode in WAITING, decode, handle, at_once)
+        return route
+
+    def _run(self, connection: Connection, where: tuple[int, int], route: _Route, request: Any) -> None:
+        task = asyncio.get_running_loop().create_task(self._answer(connection, where, route, request))
         connection.tasks.add(task)
         task.add_done_callback(connection.tasks.discard)
 
+    def _answer_soon(self, connection: Connection, where: tuple[int, int], route: _Route, request: Any) -> AnswerSoon:
+        began = self._traffic.now_ns()
+
+        def answer(result: Answer | Exception | None) -> bool:
+            is_there = not connection.is_closing
+            if result is not None:
+                self._reply(connection, where, route, began, result)
+            elif is_there:
+                self._run(connection, where, route, request)
+            return is_there
+
+        return answer
+
     async def _answer(self, connection: Connection, where: tuple[int, int], route: _Route, request: Any) -> None:
         began = self._traffic.now_ns()
+        result: Answer | Exception
         try:
-            head, tail = await route.handle(request)
-        except GoQueueError as refusal:
-            self._traffic.count(route.kind, _outcome(refusal))
-            connection.refuse(*where, refusal)
-        except Exception as bug:
-            self._report_bug(bug)
-            self._traffic.count(route.kind, FAILED)
-            connection.refuse(*where, InternalError("the broker failed to answer; its log says why"))
-        else:
+            result = await route.handle(request)
+        except Exception as failure:
+            result = failure
+        self._reply(connection, where, route, began, result)
+
+    def _reply(
+        self, connection: Connection, where: tuple[int, int], route: _Route, began: int, result: Answer | Exception
+    ) -> None:
+        if not isinstance(result, Exception):
+            head, tail = result
             self._traffic.count(route.kind, OK)
             connection.reply(*where, _encode(head), tail)
+        elif isinstance(result, GoQueueError):
+            self._traffic.count(route.kind, _outcome(result))
+            connection.refuse(*where, result)
+        else:
+            self._report_bug(result)
+            self._traffic.count(route.kind, FAILED)
+            connection.refuse(*where, InternalError("the broker failed to answer; its log says why"))
         if not route.waits:
             self._traffic.took(route.kind, self._traffic.now_ns() - began)
 
     # Records.
 
-    def _publish(self, connection: Connection, frame: Frame) -> None:
-        head: messages.Publish = _decode_publish(frame.head)
-        where = (frame.opcode, frame.correlation)
-        quiet = bool(frame.flags & FrameFlag.NO_REPLY)
-        traffic = self._traffic
-        began = traffic.now_ns()
-
-        def reply(result: Published | GoQueueError) -> None:
-            traffic.count("publish", _outcome(result))
-            traffic.took("publish", traffic.now_ns() - began)
-            if quiet:
-                connection.finish(frame.correlation)
-            elif isinstance(result, Published):
-                connection.reply(*where, _encode(_published(result)), [])
-            else:
-                connection.refuse(*where, result)
-
+    def _publish(
+        self, connection: Connection, flags: int, correlation: int, head: memoryview, tail: memoryview
+    ) -> None:
+        asked = _decode_publish(head)
+        began = self._traffic.now_ns()
+        reply: Reply
+        if flags & NO_REPLY:
+            reply = partial(self._keep_quiet, connection, correlation, began)
+        else:
+            reply = partial(self._answer_publish, connection, correlation, began)
         producer = None
-        if head.producer_id is not None:
-            producer = ProducerBatch(head.producer_id, head.producer_epoch, head.sequence)
-        durability = Durability(head.durability) if head.durability is not None else None
-        records = bytearray(frame.tail)
-        topic = TopicName(head.topic)
-        transaction = in_transaction(head, wants_reply=not quiet)
+        if asked.producer_id is not None:
+            producer = ProducerBatch(asked.producer_id, asked.producer_epoch, asked.sequence)
+        transaction = None
+        if asked.transaction is not None:
+            transaction = in_transaction(asked, wants_reply=not flags & NO_REPLY)
         request = PublishBatch(
-            topic,
-            head.partition,
-            records,
-            durability,
+            asked.topic,
+            asked.partition,
+            bytearray(tail),
+            None if asked.durability is None else Durability(asked.durability),
             producer,
-            head.ids,
-            head.partitions,
-            head.deliver_at,
+            asked.ids,
+            asked.partitions,
+            asked.deliver_at,
             transaction,
         )
         publish(self._broker, request, reply)
+
+    def _answer_publish(
+        self, connection: Connection, correlation: int, began: int, result: Published | GoQueueError
+    ) -> None:
+        if isinstance(result, Published):
+            connection.reply(PUBLISH, correlation, _encode(_published(result)))
+            self._traffic.answered("publish", OK, began)
+        else:
+            connection.refuse(PUBLISH, correlation, result)
+            self._traffic.answered("publish", _outcome(result), began)
+
+    def _keep_quiet(
+        self, connection: Connection, correlation: int, began: int, result: Published | GoQueueError
+    ) -> None:
+        self._traffic.answered("publish", _outcome(result), began)
+        connection.finish(correlation)
 
     async def _init_producer(self, request: messages.InitProducer) -> Answer:
         producer_id, epoch = await init_producer(self._broker, request.producer_id, request.epoch)
@@ -221,26 +248,6 @@ class Handlers:
         if request.topics is None:
             return messages.MetadataReply(tuple(catalog)), []
         return messages.MetadataReply(tuple(catalog.topic(TopicName(name)) for name in request.topics)), []
-
-    async def _create_topic(self, request: messages.CreateTopic) -> Answer:
-        name = topic_name(request.name)
-        return messages.TopicReply(
-            await topics.create_topic(self._broker, name, request.partitions, request.config.config())
-        ), []
-
-    async def _alter_topic(self, request: messages.AlterTopic) -> Answer:
-        def amended(config: TopicConfig) -> TopicConfig:
-            try:
-                return msgspec.convert(msgspec.to_builtins(config) | request.config, WantedConfig).config()
-            except msgspec.ValidationError as error:
-                raise InvalidRequest(f"the settings cannot be read: {error}") from None
-
-        topic = await topics.amend_topic(self._broker, topic_name(request.name), amended)
-        return messages.TopicReply(topic), []
-
-    async def _delete_topic(self, request: messages.DeleteTopic) -> Answer:
-        await topics.delete_topic(self._broker, topic_name(request.name))
-        return messages.Done(), []
 
 
 def _outcome(result: object) -> str:

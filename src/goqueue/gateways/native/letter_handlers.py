@@ -1,7 +1,5 @@
 """What native requests about dead letters do."""
 
-from typing import Any
-
 from msgspec import UNSET
 
 from goqueue.engine.broker import Broker
@@ -13,7 +11,7 @@ from goqueue.engine.workbench.redrive import Orders, Report, purge, redrive
 from goqueue.engine.workbench.search import MOST_LISTED, Wanted, find
 from goqueue.engine.workbench.stats import letter_stats
 from goqueue.errors import InvalidRequest
-from goqueue.gateways.native.group_handlers import Route
+from goqueue.gateways.native.routes import Answer, Route
 from goqueue.model.topic import topic_name
 from goqueue.wire.native import letters
 from goqueue.wire.native.frames import Opcode
@@ -28,13 +26,13 @@ SLOWEST = 0.1
 def letter_routes(broker: Broker) -> list[Route]:
     """Opcode, request type and what answers it."""
 
-    async def search(request: letters.FindLetters) -> tuple[Any, list[Any]]:
+    async def search(request: letters.FindLetters) -> Answer:
         _check_limit(request.limit, MOST_LISTED)
         desk = _desk(broker, request.topic)
         page = await find(desk, _wanted(request.select), request.limit, _place(request.after))
         return letters.FoundLetters(desk.name, tuple(map(_letter, page.letters)), page.last), []
 
-    async def count(request: letters.CountLetters) -> tuple[Any, list[Any]]:
+    async def count(request: letters.CountLetters) -> Answer:
         desk = _desk(broker, request.topic)
         found = await letter_stats(desk)
         reply = letters.LetterCounts(
@@ -48,7 +46,7 @@ def letter_routes(broker: Broker) -> list[Route]:
         )
         return reply, []
 
-    async def send_back(request: letters.RedriveLetters) -> tuple[Any, list[Any]]:
+    async def send_back(request: letters.RedriveLetters) -> Answer:
         _check_limit(request.limit, MOST_AT_ONCE)
         if request.per_second is not None and request.per_second < SLOWEST:
             raise InvalidRequest(f"{request.per_second} records per second", hint=f"give {SLOWEST} or more")
@@ -64,7 +62,7 @@ def letter_routes(broker: Broker) -> list[Route]:
         )
         return _reply(desk, await redrive(desk, orders)), []
 
-    async def be_done(request: letters.PurgeLetters) -> tuple[Any, list[Any]]:
+    async def be_done(request: letters.PurgeLetters) -> Answer:
         _check_limit(request.limit, MOST_AT_ONCE)
         desk = _desk(broker, request.topic)
         orders = Orders(

@@ -1,16 +1,17 @@
 """What native requests about the queue do: take records, and say what became of them."""
 
-import asyncio
-from typing import Any
+from collections.abc import Sequence
 
 from goqueue.engine.broker import Broker
-from goqueue.engine.poll import Poll, poll
-from goqueue.engine.queue.by_lease import settle_lease
+from goqueue.engine.poll import Poll, poll, poll_at_once
+from goqueue.engine.queue.by_lease import LeaseOutcome, acknowledge_at_once, settle_lease
 from goqueue.engine.queue.take import Taken
 from goqueue.errors import GoQueueError
 from goqueue.gateways.native.connection import Buffer
 from goqueue.gateways.native.fetching import FETCH_BYTES
 from goqueue.gateways.native.leases import check_leases, lease_of
+from goqueue.gateways.native.routes import AnswerSoon, Route
+from goqueue.gateways.native.waits import Waits
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
 
@@ -18,48 +19,66 @@ __all__ = ["QueueHandlers"]
 
 
 class QueueHandlers:
-    """Takes that wait can be made to answer at once."""
-
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, waits: Waits) -> None:
         self._broker = broker
-        self._waits: set[asyncio.Task[Any]] = set()
-        self._is_stopping = False
+        self._waits = waits
 
-    def routes(self) -> list[tuple[Opcode, type, Any]]:
-        return [(Opcode.TAKE, messages.Take, self.take), (Opcode.SETTLE, messages.Settle, self.settle)]
+    def routes(self) -> list[Route]:
+        return [
+            (Opcode.TAKE, messages.Take, self.take, self.take_at_once),
+            (Opcode.SETTLE, messages.Settle, self.settle, self.settle_at_once),
+        ]
 
-    def end_waits(self) -> None:
-        self._is_stopping = True
-        for task in tuple(self._waits):
-            task.cancel()
+    # At once.
+
+    def take_at_once(self, request: messages.Take, answer: AnswerSoon) -> bool:
+        """Whether it will be answered without a task of its own, which is told to look if it turns out differently."""
+
+        def taken(found: Taken | Exception | None) -> bool:
+            return answer(_taken([found]) if isinstance(found, Taken) else found)
+
+        try:
+            return poll_at_once(self._broker, self._wanted(request), taken)
+        except GoQueueError:
+            # It is refused in the usual way.
+            return False
+
+    def settle_at_once(self, request: messages.Settle, answer: AnswerSoon) -> bool:
+        """As `take_at_once`, for the acknowledgement of what was taken together."""
+        if request.action != "ack" or len(request.leases) != 1:
+            return False
+
+        def settled(outcome: LeaseOutcome | Exception) -> None:
+            if isinstance(outcome, Exception) and not isinstance(outcome, GoQueueError):
+                answer(outcome)
+            else:
+                answer((messages.SettleReply((_settled(outcome),)), []))
+
+        try:
+            check_leases(request.leases)
+            lease = lease_of(request.group, request.leases[0])
+            return acknowledge_at_once(self._broker, lease, settled)
+        except GoQueueError:
+            return False
+
+    # In a task.
 
     async def take(self, request: messages.Take) -> tuple[messages.TakeReply, list[Buffer]]:
-        wanted = Poll(
+        return _taken(await self._waits.wait(poll(self._broker, self._wanted(request)), _nothing))
+
+    def _wanted(self, request: messages.Take) -> Poll:
+        return Poll(
             request.group,
             request.consumer,
             request.generation,
             request.topics,
             request.limit,
             min(request.max_bytes, FETCH_BYTES),
-            0 if self._is_stopping else request.wait_ms,
+            0 if self._waits.are_over else request.wait_ms,
             request.visibility_ms,
             request.key_order,
             request.start,
         )
-        task = asyncio.current_task()
-        assert task is not None
-        self._waits.add(task)
-        try:
-            taken = await poll(self._broker, wanted)
-        except asyncio.CancelledError:
-            if not self._is_stopping:
-                raise
-            task.uncancel()
-            taken = []
-        finally:
-            self._waits.discard(task)
-        reply = messages.TakeReply(tuple(map(_part, taken)), knows_packed=True)
-        return reply, [part.records for part in taken]
 
     async def settle(self, request: messages.Settle) -> tuple[messages.SettleReply, list[Buffer]]:
         check_leases(request.leases)
@@ -71,8 +90,23 @@ class QueueHandlers:
             lease = lease_of(request.group, given)
             done = await settle_lease(self._broker, lease, request.action, request.reason, request.delay_ms)
         except GoQueueError as refusal:
-            return messages.SettledPart(messages.ErrorReply(refusal.code, refusal.message, refusal.hint))
-        return messages.SettledPart(None, done.committed_offset, done.in_flight, done.dead, done.deadline or 0)
+            return _settled(refusal)
+        return _settled(done)
+
+
+async def _nothing() -> list[Taken]:
+    return []
+
+
+def _settled(done: LeaseOutcome | GoQueueError) -> messages.SettledPart:
+    if isinstance(done, GoQueueError):
+        return messages.SettledPart(messages.ErrorReply(done.code, done.message, done.hint))
+    return messages.SettledPart(None, done.committed_offset, done.in_flight, done.dead, done.deadline or 0)
+
+
+def _taken(taken: Sequence[Taken]) -> tuple[messages.TakeReply, list[Buffer]]:
+    reply = messages.TakeReply(tuple(map(_part, taken)), knows_packed=True)
+    return reply, [part.records for part in taken]
 
 
 def _part(taken: Taken) -> messages.TakenPart:

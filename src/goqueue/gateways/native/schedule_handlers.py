@@ -9,15 +9,14 @@ from goqueue.core.schedules.state import HistoryEntry, ScheduleState
 from goqueue.engine import schedules
 from goqueue.engine.broker import Broker
 from goqueue.errors import InvalidRequest
+from goqueue.gateways.native.routes import Answer, Route
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
 
 __all__ = ["schedule_routes"]
 
-Answer = tuple[Any, list[Any]]
 
-
-def schedule_routes(broker: Broker) -> list[tuple[Opcode, type, Any]]:
+def schedule_routes(broker: Broker) -> list[Route]:
     """Opcode, request type and what answers it."""
 
     def answer(*states: ScheduleState) -> Answer:

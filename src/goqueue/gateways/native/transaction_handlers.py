@@ -1,23 +1,19 @@
 """What native requests about transactions do."""
 
-from typing import Any
-
 from goqueue.core.groups.decisions.committing import OffsetAndMetadata
 from goqueue.engine.broker import Broker
 from goqueue.engine.transactions import beginning, ending
-from goqueue.engine.transactions.beginning import InTransaction
+from goqueue.engine.transactions.joining import InTransaction, check
 from goqueue.engine.transactions.pledging import pledge_all
 from goqueue.errors import InvalidRequest
-from goqueue.gateways.native.group_handlers import Route
 from goqueue.gateways.native.leases import check_leases, lease_of
+from goqueue.gateways.native.routes import Answer, Route
 from goqueue.model.log import LogId
 from goqueue.wire.native import messages
 from goqueue.wire.native import transactions as wire
 from goqueue.wire.native.frames import Opcode
 
-__all__ = ["in_transaction", "transaction_routes"]
-
-Answer = tuple[Any, list[Any]]
+__all__ = ["transaction_routes"]
 
 
 def transaction_routes(broker: Broker) -> list[Route]:
@@ -79,20 +75,6 @@ def transaction_routes(broker: Broker) -> list[Route]:
     ]
 
 
-def in_transaction(head: messages.Publish, *, wants_reply: bool) -> InTransaction | None:
-    """Which transaction records belong to."""
-    if head.transaction is None:
-        return None
-    if head.producer_id is None:
-        raise InvalidRequest("records of a transaction without a producer", hint="say whose transaction it is")
-    if not wants_reply:
-        raise InvalidRequest(
-            "records of a transaction without a reply",
-            hint="wait for the reply: a transaction must not be committed without all of its records",
-        )
-    return InTransaction(head.transaction, head.producer_id, head.producer_epoch)
-
-
 def _ref(given: wire.TransactionRef) -> InTransaction:
     return InTransaction(given.number, given.producer_id, given.epoch)
 
@@ -100,7 +82,7 @@ def _ref(given: wire.TransactionRef) -> InTransaction:
 async def _pledge_all(broker: Broker, request: wire.AddAcks) -> int:
     """How many go to the dead letters."""
     ref = _ref(request.transaction)
-    beginning.check(broker, ref)
+    check(broker, ref)
     if not request.leases:
         raise InvalidRequest("no records", hint="say which records it is about")
     check_leases(request.leases)

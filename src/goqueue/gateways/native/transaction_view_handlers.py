@@ -1,16 +1,12 @@
 """What native requests of operators about transactions do."""
 
-from typing import Any
-
 from goqueue.engine.broker import Broker
 from goqueue.engine.transactions import views
-from goqueue.gateways.native.group_handlers import Route
+from goqueue.gateways.native.routes import Answer, Route
 from goqueue.wire.native import transaction_views as heads
 from goqueue.wire.native.frames import Opcode
 
 __all__ = ["transaction_view_routes"]
-
-Answer = tuple[Any, list[Any]]
 
 
 def transaction_view_routes(broker: Broker) -> list[Route]:

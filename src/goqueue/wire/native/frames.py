@@ -11,7 +11,6 @@ message within a version, as readers ignore what they do not know; anything else
 
 import struct
 from enum import IntEnum
-from typing import NamedTuple
 
 __all__ = [
     "FRAME_HEAD",
@@ -19,7 +18,6 @@ __all__ = [
     "LENGTH_SIZE",
     "MAX_FRAME_BYTES",
     "PROTOCOL_VERSION",
-    "Frame",
     "FrameFlag",
     "Opcode",
     "encode_frame",
@@ -95,16 +93,6 @@ class FrameFlag(IntEnum):
     """The client wants no reply (publish with acks=none)."""
 
 
-class Frame(NamedTuple):
-    """One frame, taken apart."""
-
-    opcode: int
-    flags: int
-    correlation: int
-    head: memoryview
-    tail: memoryview
-
-
 def frame_head(opcode: int, flags: int, correlation: int, head: bytes, tail_length: int) -> bytes:
     """The bytes before the tail, which is sent after them without being copied."""
     length = FRAME_HEAD.size - LENGTH_SIZE + len(head) + tail_length
@@ -113,13 +101,3 @@ def frame_head(opcode: int, flags: int, correlation: int, head: bytes, tail_leng
 
 def encode_frame(opcode: int, flags: int, correlation: int, head: bytes, tail: bytes = b"") -> bytes:
     return frame_head(opcode, flags, correlation, head, len(tail)) + tail
-
-
-def parse_frame(data: memoryview, start: int, end: int) -> Frame | None:
-    """Take apart the frame between two places in the data; None when its head does not fit in it."""
-    _, opcode, flags, correlation, head_length = FRAME_HEAD.unpack_from(data, start)
-    head = start + FRAME_HEAD.size
-    tail = head + head_length
-    if tail > end:
-        return None
-    return Frame(opcode, flags, correlation, data[head:tail], data[tail:end])

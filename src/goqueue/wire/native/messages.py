@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from goqueue.model.topic import Topic, WantedConfig
+from goqueue.model.topic import Topic, TopicName, WantedConfig
 
 __all__ = [
     "AlterTopic",
@@ -171,7 +171,7 @@ class Publish(msgspec.Struct, frozen=True, array_like=True):
     `transaction` is the number of one that the producer has begun: the records count when it commits.
     """
 
-    topic: str
+    topic: TopicName
     partition: int
     durability: DurabilityName | None = None
     producer_id: int | None = None

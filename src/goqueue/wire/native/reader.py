@@ -7,22 +7,27 @@ that has not arrived whole gets a buffer of its own, of just its size: an idle c
 from collections.abc import Callable
 
 from goqueue.errors import InvalidRequest
-from goqueue.wire.native.frames import FRAME_HEAD, FRAME_LENGTH, LENGTH_SIZE, Frame, parse_frame
+from goqueue.wire.native.frames import FRAME_HEAD, FRAME_LENGTH, LENGTH_SIZE
 
-__all__ = ["SCRATCH_BYTES", "FrameReader"]
+__all__ = ["SCRATCH_BYTES", "FrameReader", "Take"]
 
 SCRATCH_BYTES = 256 * 1024
 
-_LEAST = FRAME_HEAD.size - LENGTH_SIZE
+Take = Callable[[int, int, int, memoryview, memoryview], bool]
+"""Opcode, flags, correlation id, head and tail of a frame; False to be given no more for now."""
+
+_HEAD_SIZE = FRAME_HEAD.size
+_LEAST = _HEAD_SIZE - LENGTH_SIZE
+_unpack_head = FRAME_HEAD.unpack_from
 
 
 class FrameReader:
     """Gives each frame to `take` as it is complete; its bytes are only good until `take` returns, or when `kept`.
 
-    `take` returns False to be given no more for now; `resume` goes on with the frames that are here already.
+    After `take` has returned False, `resume` goes on with the frames that are here already.
     """
 
-    def __init__(self, scratch: memoryview, max_frame_bytes: int, take: Callable[[Frame], bool]) -> None:
+    def __init__(self, scratch: memoryview, max_frame_bytes: int, take: Take) -> None:
         self._scratch = scratch
         self._max_frame_bytes = max_frame_bytes
         self._take = take
@@ -41,10 +46,10 @@ class FrameReader:
     def received(self, count: int) -> None:
         """So many bytes are in the buffer now. Raises InvalidRequest when they cannot be frames."""
         if self._partial is None:
-            self._cut(self._scratch[:count])
+            self._cut(self._scratch, count)
         else:
             self._filled += count
-            self._cut(self._partial[: self._filled])
+            self._cut(self._partial, self._filled)
 
     def kept(self, data: memoryview) -> memoryview:
         """Bytes of a frame that are good for as long as one wants them.
@@ -56,34 +61,37 @@ class FrameReader:
 
     def resume(self) -> None:
         if self._held and self._partial is not None:
-            self._cut(self._partial[: self._filled])
+            self._cut(self._partial, self._filled)
 
-    def _cut(self, data: memoryview) -> None:
-        start, wanted, size = 0, True, len(data)
-        while wanted and size - start >= LENGTH_SIZE:
-            (length,) = FRAME_LENGTH.unpack_from(data, start)
-            if not _LEAST <= length <= self._max_frame_bytes:
-                raise _not_native(f"a frame of {length} bytes, the limit is {self._max_frame_bytes}")
+    def _cut(self, data: memoryview, size: int) -> None:
+        start, wanted = 0, True
+        while wanted and size - start >= _HEAD_SIZE:
+            length, opcode, flags, correlation, head_length = _unpack_head(data, start)
             end = start + LENGTH_SIZE + length
-            if end > size:
+            if end > size or not _LEAST <= length <= self._max_frame_bytes:
+                # Not whole, or nothing that could be: that is looked at where the rest is kept.
                 break
-            frame = parse_frame(data, start, end)
-            if frame is None:
+            head = start + _HEAD_SIZE
+            tail = head + head_length
+            if tail > end:
                 raise _not_native("a frame whose head is longer than itself")
             start = end
-            wanted = self._take(frame)
+            wanted = self._take(opcode, flags, correlation, data[head:tail], data[tail:end])
         self._held = not wanted
-        self._keep(data[start:])
+        if start == size:
+            self._partial = None
+        else:
+            self._keep(data[start:size])
 
     def _keep(self, rest: memoryview) -> None:
-        if not rest:
-            self._partial = None
-            return
-        if self._partial is not None and len(rest) == self._filled < len(self._partial):
-            return
         size = len(rest) + LENGTH_SIZE
         if len(rest) >= LENGTH_SIZE:
-            size = max(len(rest), LENGTH_SIZE + FRAME_LENGTH.unpack_from(rest)[0])
+            (length,) = FRAME_LENGTH.unpack_from(rest)
+            if not _LEAST <= length <= self._max_frame_bytes:
+                raise _not_native(f"a frame of {length} bytes, the limit is {self._max_frame_bytes}")
+            size = max(len(rest), LENGTH_SIZE + length)
+        if self._partial is not None and len(rest) == self._filled < len(self._partial):
+            return
         fresh = memoryview(bytearray(size))
         fresh[: len(rest)] = rest
         self._partial, self._filled = fresh, len(rest)

@@ -41,10 +41,10 @@ class OfflineFolder:
         self._catalog = Catalog()
         self._streams = Streams(
             (
-                Kind(CATALOG, _decoder(CatalogEvent), _decoder(tuple[Topic, ...]), lambda _: self._catalog),
-                Kind(delays_stream(), _decoder(DelayEvent), _decoder(KeptDelays), lambda _: Delays()),
-                Kind(outcomes_stream(), _decoder(OutcomeEvent), _decoder(KeptOutcomes), lambda _: Outcomes()),
-                Kind("", _decoder(msgspec.Raw), _decoder(msgspec.Raw), lambda _: _Passed()),
+                Kind(CATALOG, lambda: (CatalogEvent, tuple[Topic, ...]), lambda _: self._catalog),
+                Kind(delays_stream(), lambda: (DelayEvent, KeptDelays), lambda _: Delays()),
+                Kind(outcomes_stream(), lambda: (OutcomeEvent, KeptOutcomes), lambda _: Outcomes()),
+                Kind("", lambda: (msgspec.Raw, msgspec.Raw), lambda _: _Passed()),
             )
         )
         self._store = DiskStore(folder.path, files, _NoEntropy(), _Complaints(), StoreSettings())
@@ -128,7 +128,3 @@ def _damage(what: str) -> DataFolderDamaged:
     return DataFolderDamaged(
         f"the data folder is damaged: {what}", hint="copy it, and run `goqueue storage repair` on the copy"
     )
-
-
-def _decoder(kind: object) -> "msgspec.msgpack.Decoder[Any]":
-    return msgspec.msgpack.Decoder(cast(Any, kind))

@@ -66,6 +66,8 @@ class _OverlayFile:
     def write_back(self, position: int, length: int) -> None:
         pass
 
+    begin_write_back = write_back
+
     def sync(self) -> None:
         pass
 

@@ -43,6 +43,8 @@ class _ReadOnlyFile:
     def write_back(self, position: int, length: int) -> None:
         _refuse(self._path)
 
+    begin_write_back = write_back
+
     def sync(self) -> None:
         _refuse(self._path)
 

@@ -5,7 +5,7 @@ from typing import TypeVar
 from goqueue.core.transactions.events import Began
 from goqueue.engine.broker import Broker
 from goqueue.engine.transactions import beginning, ending, views
-from goqueue.engine.transactions.beginning import InTransaction
+from goqueue.engine.transactions.joining import InTransaction, check
 from goqueue.engine.transactions.pledging import Action, pledge_all
 from goqueue.errors import InvalidRequest
 from goqueue.gateways.grpc.api.offsets import planned
@@ -71,7 +71,7 @@ class _Producers:
 
     async def add_acks(self, request: wire.AddAcksRequest, _: Call) -> wire.AddAcksResponse:
         ref, pause_ms = _ref(request.transaction), optional(request, "delay_ms")
-        beginning.check(self._broker, ref)
+        check(self._broker, ref)
         action = _action(request.action)
         if pause_ms is not None and action != "nack":
             raise InvalidRequest(f"a delay with {action}", hint="only what is given back with nack has a pause")

@@ -3,7 +3,7 @@
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import ProducerBatch
 from goqueue.engine.publish import PublishBatch, Published, RecordPlace
-from goqueue.engine.transactions.beginning import InTransaction
+from goqueue.engine.transactions.joining import InTransaction
 from goqueue.errors import InvalidRequest
 from goqueue.gateways.grpc.choices import durability_of
 from goqueue.model.topic import TopicName

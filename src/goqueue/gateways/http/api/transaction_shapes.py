@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from goqueue.engine.queue.by_receipt import MOST_RECEIPTS
-from goqueue.engine.transactions.beginning import InTransaction
+from goqueue.engine.transactions.joining import InTransaction
 from goqueue.gateways.http.api.acknowledging import ReasonText, ReceiptText
 from goqueue.gateways.http.api.group_shapes import Generation, GroupText, MemberText, OffsetNumber, PartitionText
 from goqueue.gateways.http.api.params import TopicText

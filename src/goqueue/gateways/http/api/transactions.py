@@ -11,6 +11,7 @@ from goqueue.engine.producers import init_producer
 from goqueue.engine.publish_records import Outgoing, publish_in_transaction
 from goqueue.engine.queue.by_receipt import leases_of
 from goqueue.engine.transactions import beginning, ending
+from goqueue.engine.transactions.joining import check
 from goqueue.engine.transactions.pledging import pledge_all
 from goqueue.errors import GoQueueError, InvalidRequest
 from goqueue.gateways.http.api.groups import partition_number
@@ -74,13 +75,13 @@ async def begin(broker: Broker, _: Nothing, __: Nothing, body: BeginBody) -> Beg
 
 async def add_partition(broker: Broker, _: Nothing, __: Nothing, body: AddPartitionBody) -> Added:
     """Nothing needs to be remembered: whatever is published makes its partition part of the transaction."""
-    beginning.check(broker, body.ref)
+    check(broker, body.ref)
     broker.partition(topic_name(body.topic), body.partition)
     return Added(body.transaction)
 
 
 async def add_acks(broker: Broker, _: Nothing, __: Nothing, body: AddAcksBody) -> AddedAcks:
-    beginning.check(broker, body.ref)
+    check(broker, body.ref)
     pause_ms = None if body.delay is UNSET else duration_ms(body.delay, "delay")
     if pause_ms is not None and body.action != "nack":
         raise InvalidRequest(f"a delay with {body.action}", hint="only what is given back with nack has a pause")
@@ -161,7 +162,7 @@ def _post(path: str, summary: str, handler: Any, body: type, response: type, **m
 
 def endpoints(placement: Placement) -> tuple[Endpoint, ...]:
     async def publish(broker: Broker, _: Nothing, __: Nothing, body: RecordsBody) -> Published:
-        beginning.check(broker, body.ref)
+        check(broker, body.ref)
         messages = messages_of(body)
         placed = await publish_in_transaction(broker, placement, body.ref, _with_topics(broker, body))
         return Published([result_of(message, one) for message, one in zip(messages, placed, strict=True)])

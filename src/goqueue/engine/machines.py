@@ -1,0 +1,75 @@
+"""State machines that many brokers never need: each is loaded when its stream is first spoken of."""
+
+from typing import Any
+
+from goqueue.engine.ports import CompileProto
+from goqueue.engine.schemas.formats import schema_formats
+from goqueue.engine.streams import Kind, Machine
+
+__all__ = ["COORDINATOR", "GROUPS", "RARE_KINDS", "SCHEDULES", "SCHEMAS", "schema_kind"]
+
+GROUPS = "groups"
+SCHEDULES = "schedules"
+SCHEMAS = "schemas"
+COORDINATOR = "coordinator"
+
+
+def _groups(_: str) -> Machine:
+    from goqueue.core.groups.registry import Groups
+
+    return Groups()
+
+
+def _group_types() -> tuple[Any, Any]:
+    from goqueue.core.groups.registry import GroupChange
+    from goqueue.core.groups.state.snapshot import GroupSnapshot
+
+    return GroupChange, tuple[GroupSnapshot, ...]
+
+
+def _schedules(_: str) -> Machine:
+    from goqueue.core.schedules.schedules import Schedules
+
+    return Schedules()
+
+
+def _schedule_types() -> tuple[Any, Any]:
+    from goqueue.core.schedules.events import ScheduleEvent
+    from goqueue.core.schedules.state import ScheduleState
+
+    return ScheduleEvent, tuple[ScheduleState, ...]
+
+
+def schema_kind(compile_proto: CompileProto) -> Kind:
+    def make(_: str) -> Machine:
+        from goqueue.core.schemas.registry import Registry
+
+        return Registry(schema_formats(compile_proto))
+
+    return Kind(SCHEMAS, _schema_types, make)
+
+
+def _schema_types() -> tuple[Any, Any]:
+    from goqueue.core.schemas.events import RegistryEvent
+    from goqueue.core.schemas.registry import RegistrySnapshot
+
+    return RegistryEvent, RegistrySnapshot
+
+
+def _coordinator(_: str) -> Machine:
+    from goqueue.core.transactions.coordinator import Coordinator
+
+    return Coordinator()
+
+
+def _coordinator_types() -> tuple[Any, Any]:
+    from goqueue.core.transactions.events import CoordinatorEvent, KeptCoordinator
+
+    return CoordinatorEvent, KeptCoordinator
+
+
+RARE_KINDS = (
+    Kind(GROUPS, _group_types, _groups),
+    Kind(SCHEDULES, _schedule_types, _schedules),
+    Kind(COORDINATOR, _coordinator_types, _coordinator),
+)
