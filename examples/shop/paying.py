@@ -73,8 +73,11 @@ class Till:
             return False
         payment = Payment(order.number, order.cents, order.shipping, self.name, now_ns)
         invoice = {"order": order.number, "total": order.cents / 100}
-        self.producer.send(PAYMENTS, msgspec.json.encode(payment), key=order.customer.encode())
-        self.producer.send(INVOICES, msgspec.json.encode(invoice), key=order.customer.encode())
+        # Two tills may have orders of one customer at the same time, and nothing says which of them writes first: by
+        # customer, payments and invoices could stand in different orders.
+        key = str(order.number).encode()
+        self.producer.send(PAYMENTS, msgspec.json.encode(payment), key=key)
+        self.producer.send(INVOICES, msgspec.json.encode(invoice), key=key)
         return True
 
 
