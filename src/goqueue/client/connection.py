@@ -12,7 +12,7 @@ import msgspec
 from goqueue.errors import ERRORS_BY_CODE, BrokerUnreachable, GoQueueError, InvalidRequest
 from goqueue.wire.native.frames import MAX_FRAME_BYTES, PROTOCOL_VERSION, FrameFlag, Opcode, frame_head
 from goqueue.wire.native.messages import ErrorReply, Hello, Welcome
-from goqueue.wire.native.reader import SCRATCH_BYTES, FrameReader
+from goqueue.wire.native.reader import SCRATCH_BYTES, FrameProtocol
 
 __all__ = ["ANSWER_WITHIN_S", "NOTHING", "Answered", "ClientConnection", "connect"]
 
@@ -38,12 +38,12 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode_error = msgspec.msgpack.Decoder(ErrorReply).decode
 
 
-class ClientConnection(asyncio.BufferedProtocol):
+class ClientConnection(FrameProtocol):
     """Any number of requests may be under way; a lost connection fails them all."""
 
     def __init__(self, address: str) -> None:
+        super().__init__(memoryview(bytearray(SCRATCH_BYTES)), MAX_FRAME_BYTES)
         self._address = address
-        self._reader = FrameReader(memoryview(bytearray(SCRATCH_BYTES)), MAX_FRAME_BYTES, self._take_frame)
         self._transport: asyncio.Transport
         self._waiting: dict[int, Answered] = {}
         self._last_correlation = 0
@@ -89,7 +89,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             if error is not None:
                 future.set_exception(error)
             else:
-                future.set_result((bytes(head), self._reader.kept(tail)))
+                future.set_result((bytes(head), self._kept(tail)))
 
         self.send(opcode, head, tail, answered)
         return future
@@ -165,12 +165,9 @@ class ClientConnection(asyncio.BufferedProtocol):
     def resume_writing(self) -> None:
         self._can_write.set()
 
-    def get_buffer(self, sizehint: int) -> memoryview:
-        return self._reader.buffer()
-
     def buffer_updated(self, nbytes: int) -> None:
         try:
-            self._reader.received(nbytes)
+            self._received(nbytes)
         except (GoQueueError, msgspec.MsgspecError) as error:
             self.hang_up(f"its answer cannot be understood: {error}")
 

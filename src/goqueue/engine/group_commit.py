@@ -123,7 +123,8 @@ class GroupCommit:
 
     def grow(self, submitted: Submitted, size: int) -> None:
         """An entry that was not asked for yet becomes larger."""
-        self._check_room(size)
+        if self._pending_bytes + size > PENDING_BYTES:
+            self._check_room(size)
         submitted.size += size
         self._pending_bytes += size
 

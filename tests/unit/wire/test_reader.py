@@ -4,30 +4,30 @@ import pytest
 
 from goqueue.errors import InvalidRequest
 from goqueue.wire.native.frames import encode_frame
-from goqueue.wire.native.reader import FrameReader
+from goqueue.wire.native.reader import FrameProtocol
 
 SCRATCH = 64
 
 
-class Taker:
+class Taker(FrameProtocol):
     """Takes frames as a client does, and keeps what lies behind their heads."""
 
     def __init__(self, *, wants_more: bool = True) -> None:
+        super().__init__(memoryview(bytearray(SCRATCH)), 10_000)
         self.kept: list[memoryview] = []
         self.wants_more = wants_more
-        self.reader = FrameReader(memoryview(bytearray(SCRATCH)), 10_000, self._take)
 
-    def _take(self, opcode, flags, correlation, head, tail) -> bool:
-        self.kept.append(self.reader.kept(tail))
+    def _take_frame(self, opcode, flags, correlation, head, tail) -> bool:
+        self.kept.append(self._kept(tail))
         return self.wants_more
 
     def receive(self, data: bytes, most: int) -> None:
         while data:
-            into = self.reader.buffer()
+            into = self.get_buffer(-1)
             count = min(most, len(into), len(data))
             into[:count] = data[:count]
             data = data[count:]
-            self.reader.received(count)
+            self._received(count)
 
 
 @pytest.mark.parametrize("most", [1, 3, 7, 50, 10_000])
@@ -53,7 +53,7 @@ def test_frames_behind_one_that_was_enough_are_taken_when_more_are_wanted():
     taker.receive(b"".join(encode_frame(8, 0, number, b"", bytes([65 + number])) for number in range(3)), SCRATCH)
     assert taker.kept == [b"A"]
     taker.wants_more = True
-    taker.reader.resume()
+    taker._take_held()
     assert taker.kept == [b"A", b"B", b"C"]
 
 

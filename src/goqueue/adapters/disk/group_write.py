@@ -59,6 +59,7 @@ class GroupWrite:
         logs: dict[LogId, DiskLog],
         journal: Journal,
         make_log: Callable[[LogId], DiskLog],
+        failures: Mapping[LogId, GoQueueError],
     ) -> None:
         self._entries = entries
         self._sizes = sizes
@@ -67,7 +68,8 @@ class GroupWrite:
         self._journal = journal
         self._make_log = make_log
         self._staged: list[_Staged | None] = []
-        self._failures: dict[LogId, GoQueueError] = {}
+        self._failures = dict(failures)
+        """Of logs that could not be written."""
         self.outcomes: list[GoQueueError | None] = []
 
     def run(self) -> None:

@@ -92,6 +92,10 @@ class DiskLog:
 
     # Writing.
 
+    def takes(self, records: Buffer) -> bool:
+        """Whether these follow on what is here, and there is nothing wrong with it."""
+        return self.failure is None and int.from_bytes(records[8:16], "big") == self.next_offset
+
     def stage(self, records: Buffer, next_offset: int) -> tuple[int, int]:
         """Take records for the next `flush`; returns the segment's base offset and the position in its file."""
         segments = self._segments

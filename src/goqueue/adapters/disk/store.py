@@ -26,6 +26,7 @@ from goqueue.adapters.disk.group_write import OPERATION_OVERHEAD, GroupWrite, jo
 from goqueue.adapters.disk.journal import JOURNAL_FILE_BYTES, Journal
 from goqueue.adapters.disk.journal_format import FRAME_HEAD, MergeSegments, encode_operation
 from goqueue.adapters.disk.log import DiskLog
+from goqueue.adapters.disk.plain_write import NOTHING_WRONG, plain_size, write_plain
 from goqueue.adapters.disk.recovery import DiskRecovery
 from goqueue.adapters.disk.segment import OpenSegments
 from goqueue.adapters.disk.spare_journal import free_journal
@@ -190,6 +191,9 @@ class DiskStore:
 
     def write(self, entries: Sequence[Entry]) -> list[GoQueueError | None]:
         """Write entries to the page cache; says of each why it was refused, or None. A refused one leaves no trace."""
+        size = plain_size(entries)
+        if size is not None:
+            return self._write_plain(entries, size)
         if REMOVALS.isdisjoint(map(type, chain.from_iterable(entries))):
             return self._write_group(entries)
         outcomes: list[GoQueueError | None] = []
@@ -203,11 +207,25 @@ class DiskStore:
                 group.append(entry)
         return outcomes + self._write_group(group)
 
-    def _write_group(self, entries: Sequence[Entry]) -> list[GoQueueError | None]:
+    def _write_plain(self, entries: Sequence[Entry], size: int) -> list[GoQueueError | None]:
+        """As `_write_group`, which takes over when there is more to it."""
+        try:
+            self._make_room(size)
+            failures = write_plain(entries, self._logs, self._journal)
+        except GoQueueError as refusal:
+            return [refusal] * len(entries)
+        except OSError as error:
+            return [self._fail(error)] * len(entries)
+        return [None] * len(entries) if failures is None else self._write_group(entries, failures)
+
+    def _write_group(
+        self, entries: Sequence[Entry], failures: Mapping[LogId, GoQueueError] = NOTHING_WRONG
+    ) -> list[GoQueueError | None]:
+        """`failures` are of logs that could not be written just now."""
         if not entries:
             return []
         sizes = list(map(journal_size, entries))
-        group = GroupWrite(entries, sizes, self._logs, self._journal, self._make_log)
+        group = GroupWrite(entries, sizes, self._logs, self._journal, self._make_log, failures)
         try:
             self._make_room(sum(sizes))
             group.run()

@@ -79,13 +79,14 @@ class ProducerWindow:
             return None
         if epoch < known.epoch:
             raise ProducerFenced(f"producer {producer_id} has a newer epoch, {known.epoch}, than {epoch}")
+        last = known.batches[-1]
+        expected = last.sequence + last.count
+        if sequence == expected:
+            return None
         for batch in known.batches:
             if batch.sequence == sequence:
                 return batch
-        expected = known.batches[-1].sequence + known.batches[-1].count
-        if sequence != expected:
-            raise OutOfOrderSequence(f"producer {producer_id} sent record {sequence}, expected was {expected}")
-        return None
+        raise OutOfOrderSequence(f"producer {producer_id} sent record {sequence}, expected was {expected}")
 
     def apply(self, event: ProducerEvent) -> None:
         if isinstance(event, BatchWritten):

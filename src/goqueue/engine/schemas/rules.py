@@ -46,12 +46,15 @@ class ValueRules:
     def of(self, topic: Topic) -> Rules | None:
         """None when every value may be published."""
         config = topic.config
-        if config.schema_validation is SchemaValidation.OFF:
+        validation = config.schema_validation
+        if validation is SchemaValidation.OFF:
+            return None
+        registry = self._registry()
+        if registry is None and validation is not SchemaValidation.ON:
             return None
         subject = config.schema_subject or topic.name
-        registry = self._registry()
         found = None if registry is None else self._of_subject(registry, subject)
-        if found is None and config.schema_validation is SchemaValidation.ON:
+        if found is None and validation is SchemaValidation.ON:
             return Rules(subject)
         return found
 

@@ -13,7 +13,7 @@ import msgspec
 from goqueue.errors import GoQueueError, InvalidRequest
 from goqueue.wire.native.frames import FrameFlag, Opcode, frame_head
 from goqueue.wire.native.messages import ErrorReply
-from goqueue.wire.native.reader import FrameReader
+from goqueue.wire.native.reader import FrameProtocol
 
 __all__ = ["Connection", "ConnectionHome", "ConnectionLimits", "Dispatch"]
 
@@ -60,16 +60,16 @@ class ConnectionHome(Protocol):
     def closed(self, connection: "Connection") -> None: ...
 
 
-class Connection(asyncio.BufferedProtocol):
+class Connection(FrameProtocol):
     """Made by the listener for each client."""
 
     def __init__(self, dispatch: Dispatch, limits: ConnectionLimits, home: ConnectionHome, scratch: memoryview) -> None:
+        super().__init__(scratch, limits.frame_bytes)
         self._dispatch = dispatch
         self._limits = limits
         self._most_requests = limits.requests_under_way
         self._most_bytes = limits.bytes_under_way
         self._home = home
-        self._reader = FrameReader(scratch, limits.frame_bytes, self._take_frame)
         self._transport: asyncio.Transport
         self._under_way: dict[int, int] = {}
         self._bytes_under_way = 0
@@ -77,7 +77,9 @@ class Connection(asyncio.BufferedProtocol):
         self._reading_paused = False
         self._is_draining = False
         self._now = asyncio.get_running_loop().time
-        self._last_read_at = 0.0
+        self._is_silent = False
+        """Nothing was read since somebody last looked."""
+        self._last_heard_at = 0.0
         self._partial_since: float | None = None
         self._unread = 0
         self._unread_since = 0.0
@@ -89,7 +91,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self._last_read_at = self._now()
+        self._last_heard_at = self._now()
         if not self._home.opened(self):
             self._hang_up(InvalidRequest("there are too many connections", hint="close some that are not used"))
 
@@ -131,7 +133,9 @@ class Connection(asyncio.BufferedProtocol):
             return self._leaves_replies(now, within_s)
         if self._partial_since is not None and not self._reading_paused:
             return now - self._partial_since > within_s
-        silent_for = now - self._last_read_at
+        if not self._is_silent:
+            self._is_silent, self._last_heard_at = True, now
+        silent_for = now - self._last_heard_at
         return not self._under_way and silent_for > (self._limits.idle_ms / 1000 if self.has_greeted else within_s)
 
     def _leaves_replies(self, now: float, within_s: float) -> bool:
@@ -143,31 +147,30 @@ class Connection(asyncio.BufferedProtocol):
 
     # Frames in.
 
-    def get_buffer(self, sizehint: int) -> memoryview:
-        return self._reader.buffer()
-
     def buffer_updated(self, nbytes: int) -> None:
-        self._last_read_at = self._now()
+        self._is_silent = False
         try:
-            self._reader.received(nbytes)
+            self._received(nbytes)
         except InvalidRequest as error:
             self._hang_up(error)
-        self._note_partial()
+        if self._partial is not None:
+            self._note_partial()
 
     def _read_on(self) -> None:
         """Take the frames that arrived before a pause."""
-        self._last_read_at = self._now()
+        self._is_silent = False
         try:
-            self._reader.resume()
+            self._take_held()
         except InvalidRequest as error:
             self._hang_up(error)
-        self._note_partial()
+        if self._partial is not None:
+            self._note_partial()
 
     def _note_partial(self) -> None:
-        if not self._reader.has_partial_frame:
+        if not self._has_partial_frame:
             self._partial_since = None
         elif self._partial_since is None:
-            self._partial_since = self._last_read_at
+            self._partial_since = self._now()
 
     def _hang_up(self, why: InvalidRequest) -> None:
         """What the client sends cannot be trusted from here on."""
@@ -213,9 +216,10 @@ class Connection(asyncio.BufferedProtocol):
     def finish(self, correlation: int) -> None:
         """The request is done with, answered or not."""
         self._bytes_under_way -= self._under_way.pop(correlation, 0)
-        if not self._under_way:
-            self._home.idle(self)
         if self._reading_paused:
+            # So it is also while the home waits until nothing is under way any more.
+            if not self._under_way:
+                self._home.idle(self)
             self._balance()
 
     # Keeping within bounds.

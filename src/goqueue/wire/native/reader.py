@@ -1,49 +1,47 @@
-"""Cut a stream of bytes into frames, with as few copies as there can be.
+"""Cut a stream of bytes into frames, with as few copies and steps as there can be.
 
 Bytes are read into a scratch buffer that many connections may share, as they read one after another. Only a frame
 that has not arrived whole gets a buffer of its own, of just its size: an idle connection holds none.
 """
 
-from collections.abc import Callable
+import asyncio
+from abc import abstractmethod
 
 from goqueue.errors import InvalidRequest
 from goqueue.wire.native.frames import FRAME_HEAD, FRAME_LENGTH, LENGTH_SIZE
 
-__all__ = ["SCRATCH_BYTES", "FrameReader", "Take"]
+__all__ = ["SCRATCH_BYTES", "FrameProtocol"]
 
 SCRATCH_BYTES = 256 * 1024
-
-Take = Callable[[int, int, int, memoryview, memoryview], bool]
-"""Opcode, flags, correlation id, head and tail of a frame; False to be given no more for now."""
 
 _HEAD_SIZE = FRAME_HEAD.size
 _LEAST = _HEAD_SIZE - LENGTH_SIZE
 _unpack_head = FRAME_HEAD.unpack_from
 
 
-class FrameReader:
-    """Gives each frame to `take` as it is complete; its bytes are only good until `take` returns, or when `kept`.
+class FrameProtocol(asyncio.BufferedProtocol):
+    """Takes each frame as it is complete. What is common to both ends of a connection."""
 
-    After `take` has returned False, `resume` goes on with the frames that are here already.
-    """
-
-    def __init__(self, scratch: memoryview, max_frame_bytes: int, take: Take) -> None:
+    def __init__(self, scratch: memoryview, max_frame_bytes: int) -> None:
         self._scratch = scratch
         self._max_frame_bytes = max_frame_bytes
-        self._take = take
         self._partial: memoryview | None = None
         self._filled = 0
         self._held = False
 
+    @abstractmethod
+    def _take_frame(self, opcode: int, flags: int, correlation: int, head: memoryview, tail: memoryview) -> bool:
+        """Head and tail are only good until it returns, or when `_kept`; False to be given no more for now."""
+
     @property
-    def has_partial_frame(self) -> bool:
+    def _has_partial_frame(self) -> bool:
         return self._partial is not None and not self._held
 
-    def buffer(self) -> memoryview:
+    def get_buffer(self, sizehint: int) -> memoryview:
         """Where the next bytes belong."""
         return self._scratch if self._partial is None else self._partial[self._filled :]
 
-    def received(self, count: int) -> None:
+    def _received(self, count: int) -> None:
         """So many bytes are in the buffer now. Raises InvalidRequest when they cannot be frames."""
         if self._partial is None:
             self._cut(self._scratch, count)
@@ -51,7 +49,7 @@ class FrameReader:
             self._filled += count
             self._cut(self._partial, self._filled)
 
-    def kept(self, data: memoryview) -> memoryview:
+    def _kept(self, data: memoryview) -> memoryview:
         """Bytes of a frame that are good for as long as one wants them.
 
         Only the scratch buffer is written to again. A frame that came in pieces lies in a buffer of its own, and large
@@ -59,7 +57,8 @@ class FrameReader:
         """
         return memoryview(bytes(data)) if data.obj is self._scratch.obj else data.toreadonly()
 
-    def resume(self) -> None:
+    def _take_held(self) -> None:
+        """Go on with the frames that were here already when one was enough."""
         if self._held and self._partial is not None:
             self._cut(self._partial, self._filled)
 
@@ -76,7 +75,7 @@ class FrameReader:
             if tail > end:
                 raise _not_native("a frame whose head is longer than itself")
             start = end
-            wanted = self._take(opcode, flags, correlation, data[head:tail], data[tail:end])
+            wanted = self._take_frame(opcode, flags, correlation, data[head:tail], data[tail:end])
         self._held = not wanted
         if start == size:
             self._partial = None
