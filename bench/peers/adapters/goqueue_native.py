@@ -7,6 +7,7 @@ from typing import Self
 from bench.peers.port import Subject
 from goqueue import codec
 from goqueue.client import Admin, Consumer, Job, Producer, Worker
+from goqueue.client.direct import Publisher
 from goqueue.model.record import Record
 
 __all__ = ["GoQueueNative", "GoQueueReady"]
@@ -29,6 +30,23 @@ class ListPublisher:
 
     async def close(self) -> None:
         await self._producer.close()
+
+
+class DirectPublisher:
+    """`Publisher`, the client without asyncio, where a process has only one connection."""
+
+    def __init__(self, address: str, topic: str) -> None:
+        self._topic = topic
+        self._publisher = Publisher(address)
+
+    async def publish(self, values: Sequence[bytes]) -> None:
+        if len(values) == 1:
+            self._publisher.publish(self._topic, values[0])
+        else:
+            self._publisher.publish_many(self._topic, values)
+
+    async def close(self) -> None:
+        self._publisher.close()
 
 
 class ReadyPublisher(ListPublisher):
@@ -95,6 +113,7 @@ class FollowingReader:
 class GoQueueNative:
     def __init__(self, address: str, *, is_alone: bool) -> None:
         self._address = address
+        self._is_alone = is_alone
 
     async def create(self, subject: Subject) -> None:
         async with Admin(self._address) as admin:
@@ -104,8 +123,9 @@ class GoQueueNative:
         async with Admin(self._address) as admin:
             await admin.delete_topic(subject.name)
 
-    async def publisher(self, subject: Subject) -> ListPublisher:
-        return ListPublisher(self._address, subject.name)
+    async def publisher(self, subject: Subject) -> ListPublisher | DirectPublisher:
+        kind = DirectPublisher if self._is_alone else ListPublisher
+        return kind(self._address, subject.name)
 
     async def worker(self, subject: Subject, group: str) -> WorkerReader:
         return await WorkerReader.open(self._address, subject.name, group)

@@ -14,7 +14,17 @@ from goqueue.wire.native.frames import MAX_FRAME_BYTES, PROTOCOL_VERSION, FrameF
 from goqueue.wire.native.messages import ErrorReply, Hello, Welcome
 from goqueue.wire.native.reader import SCRATCH_BYTES, FrameProtocol
 
-__all__ = ["ANSWER_WITHIN_S", "NOTHING", "Answered", "ClientConnection", "connect"]
+__all__ = [
+    "ANSWER_WITHIN_S",
+    "CLIENT_NAME",
+    "CONNECT_WITHIN_S",
+    "NOTHING",
+    "Answered",
+    "ClientConnection",
+    "connect",
+    "error_from",
+    "host_and_port",
+]
 
 Buffer = bytes | bytearray | memoryview
 Reply = TypeVar("Reply")
@@ -201,15 +211,20 @@ def error_from(reply: ErrorReply) -> GoQueueError:
     return kind(reply.message, hint=reply.hint)
 
 
-async def connect(address: str) -> ClientConnection:
-    """Connect to HOST:PORT and agree on a version of the protocol."""
+def host_and_port(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or int(port) > HIGHEST_PORT:
         raise InvalidRequest(f"{address!r} is not an address", hint="write it as HOST:PORT, such as 127.0.0.1:7171")
+    return host.strip("[]"), int(port)
+
+
+async def connect(address: str) -> ClientConnection:
+    """Connect to HOST:PORT and agree on a version of the protocol."""
+    host, port = host_and_port(address)
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(CONNECT_WITHIN_S):
-            _, connection = await loop.create_connection(lambda: ClientConnection(address), host.strip("[]"), int(port))
+            _, connection = await loop.create_connection(lambda: ClientConnection(address), host, port)
             try:
                 if connection.is_to_itself:
                     raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))

@@ -84,6 +84,11 @@ class Lane:
         self._failure: GoQueueError | None = None
         self._is_closed = False
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether a batch that comes now goes off at once, and nobody waits for an answer."""
+        return not self._under_way and not self._queue and self._recovery is None
+
     def add(self, batch: Batch) -> None:
         if self._failure is not None:
             self._fail(batch, self._failure)

@@ -175,7 +175,7 @@ class Producer:
             self._close_batch(place, batch)
             batch = None
         if batch is None:
-            batch = self._begin_batch(place)
+            batch = self._open[place] = self._new_batch(place)
         if among is not None:
             batch.partitions = among
         number = batch.add(record, record_id, due)
@@ -183,6 +183,8 @@ class Producer:
         self._room.taken += 1
         if number >= self._settings.batch_records or batch.size >= self._settings.batch_bytes:
             self._close_batch(place, batch)
+        elif number == 1:
+            self._linger(place, batch)
         return Delivery(batch, number - 1)
 
     def _packed(self, record: Record) -> Record:
@@ -314,14 +316,16 @@ class Producer:
 
     # Batches.
 
-    def _begin_batch(self, place: tuple[str, int]) -> Batch:
-        batch = self._open[place] = self._new_batch(place)
-        loop = asyncio.get_running_loop()
-        if self._settings.linger_ms:
-            loop.call_later(self._settings.linger_ms / 1000, self._lingered, place, batch)
+    def _linger(self, place: tuple[str, int], batch: Batch) -> None:
+        """Until the batch has waited for as long as it may for others; not at all when there is nothing to wait for."""
+        linger_ms, lane = self._settings.linger_ms, self._lanes.get(place)
+        if linger_ms:
+            asyncio.get_running_loop().call_later(linger_ms / 1000, self._lingered, place, batch)
+        elif lane is not None and lane.is_idle:
+            self._close_batch(place, batch)
         else:
-            loop.call_soon(self._lingered, place, batch)
-        return batch
+            # What is sent in the same breath goes along.
+            asyncio.get_running_loop().call_soon(self._lingered, place, batch)
 
     def _lingered(self, place: tuple[str, int], batch: Batch) -> None:
         if self._open.get(place) is batch:
