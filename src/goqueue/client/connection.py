@@ -54,7 +54,6 @@ class ClientConnection(FrameProtocol):
     def __init__(self, address: str) -> None:
         super().__init__(memoryview(bytearray(SCRATCH_BYTES)), MAX_FRAME_BYTES)
         self._address = address
-        self._transport: asyncio.Transport
         self._waiting: dict[int, Answered] = {}
         self._last_correlation = 0
         self._why_lost = "the connection was lost"
@@ -126,9 +125,9 @@ class ClientConnection(FrameProtocol):
 
     def _write(self, head: bytes, tail: Buffer) -> None:
         if not tail:
-            self._transport.write(head)
+            self._send(head)
         elif len(tail) <= JOINED_BYTES:
-            self._transport.write(b"".join((head, tail)))
+            self._send(b"".join((head, tail)))
         else:
             self._transport.writelines((head, tail))
 
@@ -156,9 +155,6 @@ class ClientConnection(FrameProtocol):
             await asyncio.wait([self.lost])
 
     # Called by the event loop.
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)
 
     def connection_lost(self, _: Exception | None) -> None:
         self.is_lost = True

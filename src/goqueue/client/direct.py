@@ -18,7 +18,7 @@ from goqueue.client.batch import Sent
 from goqueue.client.direct_connection import DirectConnection
 from goqueue.client.link import DEFAULT_BOOTSTRAP
 from goqueue.client.partitioner import PartitionerName, TopicPartitioner
-from goqueue.client.producer import NORMAL_PRIORITY, due_of
+from goqueue.client.producer import NORMAL_PRIORITY, due_of, expiring
 from goqueue.client.settings import checked_settings
 from goqueue.client.tracing import current_context, with_context
 from goqueue.errors import (
@@ -123,11 +123,15 @@ class Publisher:
         id: str | None = None,
         delay_ms: int | None = None,
         deliver_at_ns: int | None = None,
+        ttl_ms: int | None = None,
+        expires_at_ns: int | None = None,
     ) -> Sent:
         """Where the record is, once it is written. The arguments are those of `Producer.send`."""
         with self._turn:
             partitioner = self._topic(topic)
             record = Record(value, key, with_context(tuple(headers)), priority)
+            if ttl_ms is not None or expires_at_ns is not None:
+                record = expiring(record, ttl_ms, expires_at_ns)
             if id is not None:
                 record = with_id(record, id)
             batch = _Batch(

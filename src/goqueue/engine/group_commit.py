@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor
 from operator import attrgetter
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -66,7 +66,7 @@ class Submitted(msgspec.Struct):
 _IS_DURABLE = attrgetter("durable")
 
 
-class _Unsynced(NamedTuple):
+class _Unsynced(msgspec.Struct, frozen=True):
     """Somebody who waits until the journal is durable up to here."""
 
     lsn: Lsn
@@ -114,11 +114,13 @@ class GroupCommit:
         `written` is called as soon as it is in the journal, the moment for its events to be applied: a checkpoint
         between writes then sees exactly the state that the journal up to there describes.
         """
-        self._check_room(size)
+        if self._pending_bytes + size > PENDING_BYTES:
+            self._check_room(size)
         submitted = Submitted(entry, size, durable, written, done)
         self._pending.append(submitted)
         self._pending_bytes += size
-        self._schedule()
+        if not self._scheduled:
+            self._schedule()
         return submitted
 
     def grow(self, submitted: Submitted, size: int) -> None:
@@ -226,12 +228,12 @@ class GroupCommit:
 
     def _written(self, group: list[Submitted], outcomes: list[GoQueueError | None], size: int) -> None:
         self._unsynced_bytes += size
-        if self._may_sync_here() and any(map(_IS_DURABLE, group)):
+        if any(map(_IS_DURABLE, group)) and self._may_sync_here():
             # The disk is at work while what was written is noted here and others are heard.
             self._storage.begin_sync()
         lsn = self._storage.written_lsn
         for waiting, refusal in zip(group, outcomes, strict=True):
-            if refusal is None:
+            if refusal is None and waiting.written is not _nothing:
                 waiting.written()
             if waiting.durable and refusal is None:
                 self._unsynced.append(_Unsynced(lsn, waiting.done))
@@ -241,7 +243,7 @@ class GroupCommit:
             self._sync_soon()
         if self._pending:
             self._schedule()
-        else:
+        elif self._between or not self._unsynced:
             self._nothing_pending()
 
     def _nothing_pending(self) -> None:

@@ -237,7 +237,7 @@ class Partition:
         """
         # Time may be set back; the order of timestamps in a partition is not.
         now = max(self._clock.now_ns(), self._newest_ns)
-        base = self.next_offset
+        base = self.next_offset if self._has_strayed else self._next_offset
         added, _, largest_value, flags, priorities = codec.stamp(batch, base, now)
         if largest_value > max_value_bytes:
             raise RecordTooLarge(f"a value of {largest_value} bytes, the limit of {self.id.topic} is {max_value_bytes}")
@@ -245,7 +245,8 @@ class Partition:
             raise InvalidRecord("control records are the broker's own", hint="publish records without that flag")
         is_plain = priorities is None and ids is NO_IDS and dues is None and transaction is None
         if is_plain and not also and written is None:
-            plain = _written_by(producer, added, base, now)
+            by = producer or NOBODY
+            plain = BatchWritten(by.producer_id, by.epoch, by.sequence, added, base, now)
             self._append_plain(batch, plain, done, durable=durable)
             return plain
         delayed = None if dues is None else self._decide_delays(base, added, dues)
@@ -507,5 +508,5 @@ class Partition:
 def _written_by(
     producer: ProducerBatch | None, count: int, base_offset: int, timestamp_ns: int, originals: bytes = b""
 ) -> BatchWritten:
-    by = NOBODY if producer is None else producer
+    by = producer or NOBODY
     return BatchWritten(by.producer_id, by.epoch, by.sequence, count, base_offset, timestamp_ns, originals)

@@ -115,7 +115,7 @@ class _Publishing:
     def _go(self, broker: Broker, request: PublishBatch) -> None:
         partition = self._partition = broker.partition(request.topic, request.partition)
         topic = self._topic = broker.catalog.topic(request.topic)
-        if request.partitions not in (None, topic.partitions):
+        if request.partitions is not None and request.partitions != topic.partitions:
             raise UnknownPartition(
                 f"{topic.name} has {topic.partitions} partitions, not {request.partitions}: the keys belong elsewhere",
                 hint="look the topic up again, then send the records to the partitions of their keys",

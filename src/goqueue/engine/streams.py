@@ -75,7 +75,7 @@ class Streams:
         """The event as storage takes it; the stream will be in the next checkpoint."""
         if stream not in self._machines:
             self.machine(stream)
-        self._changed(stream)
+        self._changes[stream] = self._changes.get(stream, 0) + 1
         return StateEvent(stream, _encode(event))
 
     def end(self, stream: str) -> StateEvent:

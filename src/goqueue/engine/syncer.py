@@ -35,6 +35,8 @@ class Syncer:
         self._usual_ns = 0
         self._unanswered = 0
         self._thread = threading.Thread(target=self._run, name="gq-sync")
+        self.may_run_here = True
+        """The thread has nothing to do, and the disk has been quick enough to wait for it."""
         self.done: Callable[[Lsn | Exception], None]
 
     def __enter__(self) -> Self:
@@ -44,11 +46,6 @@ class Syncer:
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         self._requests.put(False)
         self._thread.join()
-
-    @property
-    def may_run_here(self) -> bool:
-        """Whether the thread has nothing to do, and the disk has been quick enough to wait for it."""
-        return not self._unanswered and self._usual_ns < QUICK_NS
 
     def run_here(self) -> None:
         """Sync on the event loop, without two changes of threads."""
@@ -61,6 +58,7 @@ class Syncer:
         if not self._is_asked:
             self._is_asked = True
             self._unanswered += 1
+            self.may_run_here = False
             self._requests.put(True)
 
     def _run(self) -> None:
@@ -71,6 +69,7 @@ class Syncer:
 
     def _answer(self, result: Lsn | Exception, took_ns: int) -> None:
         self._unanswered -= 1
+        self._look()
         self.done(result)
         self._note(took_ns)
 
@@ -86,4 +85,8 @@ class Syncer:
     def _note(self, took_ns: int) -> None:
         # One slow sync is forgotten after some quick ones.
         self._usual_ns = max(took_ns, self._usual_ns - self._usual_ns // 8)
+        self._look()
         self.seconds.add(took_ns / NS_PER_S)
+
+    def _look(self) -> None:
+        self.may_run_here = not self._unanswered and self._usual_ns < QUICK_NS

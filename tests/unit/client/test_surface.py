@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from goqueue import client
-from goqueue.client import sync
+from goqueue.client import direct, sync
 
 NAMES = {
     "Admin",
@@ -152,6 +152,13 @@ def test_the_blocking_methods_take_what_those_of_asyncio_take(name):
         one, two = (inspect.signature(getattr(getattr(library, name), method)) for library in (client, sync))
         assert one.parameters == two.parameters, method
     assert inspect.signature(getattr(client, name)).parameters == inspect.signature(getattr(sync, name)).parameters
+
+
+def test_the_publisher_that_waits_takes_what_a_producer_sends():
+    assert direct.__all__ == ["Publisher"]
+    assert public(direct.Publisher) == {"close", "publish", "publish_many"}
+    one, two = (inspect.signature(method) for method in (direct.Publisher.publish, sync.Producer.send))
+    assert one.parameters == two.parameters
 
 
 def test_the_settings_have_these_names_and_defaults():

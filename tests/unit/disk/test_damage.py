@@ -4,7 +4,7 @@ import pytest
 
 from goqueue.adapters.disk.store import StoreSettings
 from goqueue.engine.ports import AppendRecords, CompactionPolicy, CreateLog, StateEvent
-from goqueue.errors import DiskFull, LogReadOnly, StorageFailed
+from goqueue.errors import DiskFull, LogReadOnly, StorageBusy, StorageFailed
 from goqueue.model.record import Record
 from goqueue.testing import Platter, SeededEntropy, SimulatedFileSystem, crash_states
 from tests.unit.disk.making import (
@@ -192,6 +192,50 @@ def test_a_failing_log_refuses_its_own_entries_only(simulated, disk, step):
         simulated.reopen()
     simulated.fill(1, log=B)
     assert simulated.offsets(B) == list(range(kept + 10))
+
+
+def plain(log, base):
+    """Records and what goes with them, as publishing writes them."""
+    return AppendRecords(log, stamped(base, numbered(base, 10)), base + 10), StateEvent(
+        "s", b"%s %d" % (log.topic.encode(), base)
+    )
+
+
+@pytest.mark.parametrize("error", [5, 28], ids=["broken", "full"])
+def test_of_a_group_that_meets_a_failing_log_all_others_are_written(simulated, disk, error):
+    simulated.fill(2, log=B)
+    disk.fail("write", error, matching="*/orders/1/*.log")
+    outcomes = simulated.store.write([plain(A, 10), plain(B, 20), plain(A, 20), plain(B, 30)])
+    refused = LogReadOnly if error == 5 else DiskFull
+    assert [type(outcome) for outcome in outcomes] == [type(None), refused, type(None), refused]
+    assert (simulated.log(B).failure is None) == (error == 28)
+    disk.heal()
+    for _ in range(2):
+        assert simulated.offsets(A) == list(range(30))
+        assert simulated.offsets(B) == list(range(20))
+        simulated.reopen()
+    assert [payload for _, payload in simulated.recovered.events] == [b"orders 10", b"orders 20"]
+
+
+def test_of_a_group_only_those_are_refused_that_do_not_follow_on_what_is_there(simulated):
+    outcomes = simulated.store.write([plain(A, 10), plain(A, 30), plain(B, 0), plain(A, 20)])
+    assert [type(outcome) for outcome in outcomes] == [type(None), StorageBusy, type(None), type(None)]
+    for _ in range(2):
+        assert simulated.offsets(A) == list(range(30))
+        assert simulated.offsets(B) == list(range(10))
+        simulated.reopen()
+
+
+def test_records_that_the_journal_did_not_take_are_not_there(simulated, disk):
+    disk.fail("write", matching="*.journal")
+    outcomes = simulated.store.write([plain(A, 10), plain(B, 0)])
+    assert [type(outcome) for outcome in outcomes] == [StorageFailed, StorageFailed]
+    assert simulated.reports.failures == [outcomes[0]]
+    disk.heal()
+    for _ in range(2):
+        assert simulated.offsets(A) == list(range(10))
+        assert simulated.offsets(B) == []
+        simulated.reopen()
 
 
 def test_a_checkpoint_that_finds_no_room_says_so_and_can_be_repeated(simulated, disk):

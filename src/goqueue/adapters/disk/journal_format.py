@@ -120,7 +120,8 @@ def encode_records(name: bytes, base_offset: int, position: int, next_offset: in
 def encode_operation(operation: StateEvent | CreateLog | DeleteLog | DropSegments | MergeSegments) -> list[Buffer]:
     if isinstance(operation, StateEvent):
         # Nearly all of them are; a pattern would take apart each one twice.
-        return _encode(_EVENT, *operation)
+        stream = operation.stream.encode()
+        return [_OPERATION.pack(_EVENT, len(stream), len(operation.payload)) + stream, operation.payload]
     match operation:
         case CreateLog(log):
             return _encode(_CREATE, str(log), b"")

@@ -55,7 +55,7 @@ class DiskLog:
         for segment in self._segments[:-1]:
             segment.seal()
         self._good: tuple[tuple[Segment, ...], SegmentInfo | None] = (self._segments, None)
-        self._keep_good()
+        self.confirm()
         self._merging = False
         self._has_new_names = False
         self.removed = False
@@ -94,7 +94,8 @@ class DiskLog:
 
     def takes(self, records: Buffer) -> bool:
         """Whether these follow on what is here, and there is nothing wrong with it."""
-        return self.failure is None and int.from_bytes(records[8:16], "big") == self.next_offset
+        end = self._segments[-1].info.next_offset if self._segments else 0
+        return self.failure is None and int.from_bytes(records[8:16], "big") == end
 
     def stage(self, records: Buffer, next_offset: int) -> tuple[int, int]:
         """Take records for the next `flush`; returns the segment's base offset and the position in its file."""
@@ -123,9 +124,6 @@ class DiskLog:
 
     def confirm(self) -> None:
         """The staged records are in the journal too: this is the end to go back to when a later write fails."""
-        self._keep_good()
-
-    def _keep_good(self) -> None:
         self._good = (self._segments, self._segments[-1].info if self._segments else None)
 
     def rewind(self) -> None:
@@ -154,7 +152,7 @@ class DiskLog:
             self._roll(base_offset, keep_content=True)
         if base_offset == self._segments[-1].info.base_offset:
             self._segments[-1].redo(position, records, next_offset)
-        self._keep_good()
+        self.confirm()
 
     def keep_rest(self) -> None:
         """Count intact records that follow on the known end as part of the log."""
@@ -165,7 +163,7 @@ class DiskLog:
             if any(segment.path == following for segment in self._segments) or not self._files.exists(following):
                 break
             self._roll(self.next_offset, keep_content=True)
-        self._keep_good()
+        self.confirm()
 
     def cut_tail(self) -> int:
         """Drop bytes and files beyond the known end; returns how many bytes."""
@@ -277,7 +275,7 @@ class DiskLog:
         last = self._segments[-1].info if self._segments else None
         if last is not None and last.base_offset in base_offsets and last.next_offset > last.base_offset:
             self._roll(last.next_offset)
-            self._keep_good()
+            self.confirm()
 
     def drop(self, base_offsets: tuple[int, ...]) -> None:
         """Remove whole segments, as the journal says; an empty one stays behind, so the end is not forgotten."""
@@ -285,7 +283,7 @@ class DiskLog:
         gone = set(base_offsets) - {segment.info.base_offset for segment in self._segments[-1:]}
         dropped = [segment for segment in self._segments if segment.info.base_offset in gone]
         self._segments = tuple(s for s in self._segments if s.info.base_offset not in gone)
-        self._keep_good()
+        self.confirm()
         for segment in dropped:
             segment.forget()
             remove_segment_files(self._files, self.folder, segment.info.base_offset)
@@ -346,13 +344,13 @@ class DiskLog:
         segment.seal()
         at = next(i for i, s in enumerate(self._segments) if s.info.base_offset == info.base_offset)
         self._segments = (*self._segments[:at], segment, *self._segments[at + len(old) :])
-        self._keep_good()
+        self.confirm()
 
     def remove(self) -> None:
         """Remove the log with everything in its folder."""
         self.removed = True
         segments, self._segments = self._segments, ()
-        self._keep_good()
+        self.confirm()
         for segment in segments:
             segment.forget()
         try:

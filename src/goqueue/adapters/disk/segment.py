@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
+import msgspec
+
 from goqueue import codec
 from goqueue.adapters.disk.files import Buffer, File, FileSystem, MissingFile
 from goqueue.adapters.disk.index import INDEX_INTERVAL, DamagedIndex
@@ -59,7 +61,7 @@ class _Opened(NamedTuple):
     entries: SegmentIndex
 
 
-class _End(NamedTuple):
+class _End(msgspec.Struct, frozen=True):
     """How far the file can be read: bytes that are in the page cache, and the offset behind them."""
 
     size: int
@@ -72,7 +74,7 @@ class Segment:
     def __init__(self, files: FileSystem, folder: str, info: SegmentInfo, open_segments: OpenSegments) -> None:
         self._files = files
         self._stem = f"{folder}/{info.base_offset:020d}"
-        self._info = info
+        self.info = info
         self._opened: _Opened | None = None
         self._staged: list[Buffer] = []
         self._written = _End(info.size, info.next_offset)
@@ -88,10 +90,6 @@ class Segment:
     @property
     def path(self) -> str:
         return self._stem + LOG_SUFFIX
-
-    @property
-    def info(self) -> SegmentInfo:
-        return self._info
 
     @property
     def unsynced(self) -> bool:
@@ -112,11 +110,11 @@ class Segment:
 
     def stage(self, records: Buffer, next_offset: int) -> tuple[int, int]:
         """Take stamped records for the next `flush`; returns the segment's base offset and their place in its file."""
-        info = self._info
+        info = self.info
         size = info.size
         newest = (self._opened or self._open()).entries.add(records, size, info.max_timestamp_ns)
         self._staged.append(records)
-        self._info = SegmentInfo(info.base_offset, next_offset, size + len(records), newest)
+        self.info = SegmentInfo(info.base_offset, next_offset, size + len(records), newest)
         return info.base_offset, size
 
     def flush(self) -> None:
@@ -125,12 +123,12 @@ class Segment:
             staged, self._staged = self._staged, []
             self._unsynced = True
             (self._opened or self._open()).file.write(self._written.size, staged)
-            self._written = _End(self._info.size, self._info.next_offset)
+            self._written = _End(self.info.size, self.info.next_offset)
 
     def rewind(self, info: SegmentInfo) -> None:
         """Go back to an earlier end; bytes beyond it in the file are overwritten by the next append."""
         self._staged = []
-        self._info = info
+        self.info = info
         self._written = _End(info.size, info.next_offset)
         file, index = self._open()
         try:
@@ -140,7 +138,7 @@ class Segment:
 
     def redo(self, position: int, records: Buffer, next_offset: int) -> None:
         """Put journaled records at their recorded place, as `stage` and `flush` did before a crash."""
-        info = self._info
+        info = self.info
         if position + len(records) <= info.size:
             return
         if isinstance(self._open().file, MissingFile):
@@ -150,7 +148,7 @@ class Segment:
             self.create()
         if position > info.size:
             # The journal lost an entry to damage: what lies between is whatever the log itself kept of it.
-            self._info = SegmentInfo(info.base_offset, info.next_offset, position, info.max_timestamp_ns)
+            self.info = SegmentInfo(info.base_offset, info.next_offset, position, info.max_timestamp_ns)
             self._written = _End(position, info.next_offset)
         # Also when the bytes are there already: after a sync that failed, the page cache shows bytes that are not on
         # the disk and calls them clean, so that only writing them again gets them there.
@@ -159,12 +157,12 @@ class Segment:
 
     def take_rest(self, next_offset: int) -> None:
         """Count what the file holds beyond the known end as part of the segment, up to `next_offset`."""
-        info = self._info
+        info = self.info
         file = self._open().file
         size = max(info.size, file.size())
         rest = walk(file, info.size, size, expected_offset=info.next_offset, next_offset=next_offset)
         newest = max((run.max_timestamp_ns for run in rest if isinstance(run, Run)), default=0)
-        self._info = SegmentInfo(info.base_offset, next_offset, size, max(info.max_timestamp_ns, newest))
+        self.info = SegmentInfo(info.base_offset, next_offset, size, max(info.max_timestamp_ns, newest))
         self._written = _End(size, next_offset)
         self._unsynced = True
         self._opened = None
@@ -172,21 +170,21 @@ class Segment:
     def keep_rest(self) -> None:
         """Count intact records right behind the known end as part of the segment."""
         file, index = self._open()
-        for found in walk(file, self._info.size, file.size(), expected_offset=0, next_offset=1 << 62):
-            info = self._info
+        for found in walk(file, self.info.size, file.size(), expected_offset=0, next_offset=1 << 62):
+            info = self.info
             if not isinstance(found, Run) or found.first_offset != info.next_offset:
                 return
             newest = index.add(found.records, info.size, info.max_timestamp_ns)
-            self._info = SegmentInfo(info.base_offset, found.last_offset + 1, info.size + len(found.records), newest)
-            self._written = _End(self._info.size, self._info.next_offset)
+            self.info = SegmentInfo(info.base_offset, found.last_offset + 1, info.size + len(found.records), newest)
+            self._written = _End(self.info.size, self.info.next_offset)
             self._unsynced = True
 
     def cut_file(self) -> int:
         """Drop bytes beyond the known end, left by writes that were never confirmed; returns how many."""
         file = self._open().file
-        surplus = file.size() - self._info.size
+        surplus = file.size() - self.info.size
         if surplus > 0:
-            file.truncate(self._info.size)
+            file.truncate(self.info.size)
             self._unsynced = True
         return max(0, surplus)
 
@@ -272,7 +270,7 @@ class Segment:
 
     def walk(self) -> Iterator[Run | Gap]:
         """All records of the segment, and what is damaged; in small parts, as the codec lets no other thread run."""
-        base, end = self._info.base_offset, self._written
+        base, end = self.info.base_offset, self._written
         return self._walk(self._open().file, end, base, 0, end.next_offset, SMALL_WINDOW_BYTES)
 
     def let_go(self) -> None:
@@ -286,7 +284,7 @@ class Segment:
             file,
             position,
             end.size,
-            expected_offset=max(expected, self._info.base_offset),
+            expected_offset=max(expected, self.info.base_offset),
             next_offset=end.next_offset,
             limit_offset=limit_offset,
             window=window,
@@ -306,7 +304,7 @@ class Segment:
         opened = self._opened
         if opened is None:
             opened = _Opened(self._open_file(), SegmentIndex(self._files, self._stem))
-            opened.entries.load(opened.file, self._info)
+            opened.entries.load(opened.file, self.info)
             self._keep_index(opened.entries)
             if self._forgotten:
                 return opened
@@ -329,7 +327,7 @@ class Segment:
 
     def _rebuilt_index(self, file: File) -> SegmentIndex:
         index = SegmentIndex(self._files, self._stem)
-        index.rebuild(file, self._info)
+        index.rebuild(file, self.info)
         self._opened = _Opened(file, index)
         self._keep_index(index)
         return index

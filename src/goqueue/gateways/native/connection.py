@@ -6,7 +6,7 @@ the client does not take its replies, so a connection's memory is bounded whatev
 
 import asyncio
 from collections.abc import Sequence
-from typing import Annotated, Protocol, cast
+from typing import Annotated, Protocol
 
 import msgspec
 
@@ -70,7 +70,6 @@ class Connection(FrameProtocol):
         self._most_requests = limits.requests_under_way
         self._most_bytes = limits.bytes_under_way
         self._home = home
-        self._transport: asyncio.Transport
         self._under_way: dict[int, int] = {}
         self._bytes_under_way = 0
         self._writing_paused = False
@@ -90,7 +89,7 @@ class Connection(FrameProtocol):
     # Life cycle.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)
+        super().connection_made(transport)
         self._last_heard_at = self._now()
         if not self._home.opened(self):
             self._hang_up(InvalidRequest("there are too many connections", hint="close some that are not used"))
@@ -205,7 +204,7 @@ class Connection(FrameProtocol):
             if tail:
                 self._transport.writelines([frame_head(opcode, 0, correlation, head, sum(map(len, tail))), *tail])
             else:
-                self._transport.write(frame_head(opcode, 0, correlation, head, 0))
+                self._send(frame_head(opcode, 0, correlation, head, 0))
         self.finish(correlation)
 
     def refuse(self, opcode: int, correlation: int, error: GoQueueError) -> None:
