@@ -14,7 +14,7 @@ SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-17s %s\n", $$1, $$2}'
 
-setup: ## everything for development: .venv, pinned packages, compiled codec, Java, Chromium, Prometheus, shells where possible
+setup: ## everything for development: .venv, pinned packages, compiled modules, Java, Chromium, Prometheus, shells where possible
 	@scripts/setup.sh dev
 
 setup-run:
@@ -93,4 +93,4 @@ docs: setup ## build the documentation into site/
 clean: ## remove .venv, builds and caches; never touches data
 	rm -rf .venv build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache src/*.egg-info
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
-	rm -f src/goqueue/codec/*.so src/goqueue/codec/record.c
+	find src -name '*.so' -delete

@@ -25,10 +25,14 @@ packages_key() {
     { awk '/^\[/ { keep = /^\[+(build-system|project|tool\.setuptools)/ } keep' pyproject.toml
         cat constraints.txt scripts/setup.sh; } | sha256
 }
-codec_key() {
-    { cat setup.py; find src/goqueue/codec \( -name '*.pyx' -o -name '*.pxd' -o -name '*.h' \) -print0 2>/dev/null |
-        sort -z | xargs -0 -r cat; } | sha256
+# Modules with their types beside them (.pxd) are compiled too.
+compiled_sources() {
+    find src/goqueue \( -name '*.pyx' -o -name '*.pxd' -o -name '*.h' \) | sort | while read -r path; do
+        echo "$path"
+        case $path in *.pxd) echo "${path%.pxd}.py" ;; esac
+    done
 }
+compiled_key() { { cat setup.py; compiled_sources | xargs cat; } | sha256; }
 stamp_is() { [ -x .venv/bin/python ] && [ "$(cat ".venv/.stamp-$1" 2>/dev/null)" = "$2" ]; }
 
 # ---------------------------------------------------------------- Debian packages
@@ -108,27 +112,30 @@ pip_install() {
 install_packages() {
     say "installing build tools"
     pip_install setuptools Cython
-    say "installing pinned packages ($level) and building the codec"
-    rm -f src/goqueue/codec/record.*.so
+    say "installing pinned packages ($level) and compiling"
+    remove_compiled
     pip_install --no-build-isolation -e "$target"
     compile_modules .venv/lib
 }
 
-rebuild_codec() {
-    say "rebuilding the codec"
-    rm -f src/goqueue/codec/record.*.so
-    pip_install --no-build-isolation --no-deps -e .
+# What is left of an older version would be taken in place of the source beside it.
+remove_compiled() { find src/goqueue -name '*.so' -delete; }
+
+rebuild() {
+    say "rebuilding what is compiled"
+    remove_compiled
+    .venv/bin/python setup.py -q build_ext --inplace -j 2 >>"$log" 2>&1 || fail "the build failed; its output is in $log"
 }
 
 # Where Python is told not to keep bytecode (PYTHONDONTWRITEBYTECODE), every start would compile all modules again, which
 # takes longer than the rest of it. Packages come with files for other versions of Python, which do not compile and are not used.
 compile_modules() { .venv/bin/python -m compileall -q -j 0 "$@" >>"$log" 2>&1 || true; }
 
-report_codec() {
-    if .venv/bin/python -c 'import goqueue.codec.record' 2>>"$log"; then
-        say "codec: compiled"
+report_compiled() {
+    if .venv/bin/python -c 'import goqueue.codec.record, goqueue.engine.partition as one; assert one.__file__.endswith(".so")' 2>>"$log"; then
+        say "codec and the way of a record: compiled"
     else
-        say "codec: plain Python, slower (for the compiled one: install a C compiler and Python's headers, then rm .venv/.stamp-codec)"
+        say "plain Python, slower (to compile: install a C compiler and Python's headers, then rm .venv/.stamp-compiled)"
     fi
 }
 
@@ -139,21 +146,21 @@ exec 9<"scripts/setup.sh"
 if command -v flock >/dev/null; then flock 9; fi
 
 packages=$(packages_key)
-codec=$(codec_key)
+compiled=$(compiled_key)
 
 if stamp_is "$level" "$packages" || stamp_is dev "$packages"; then
-    if ! stamp_is codec "$codec"; then
-        rebuild_codec
-        echo "$codec" >.venv/.stamp-codec
-        report_codec
+    if ! stamp_is compiled "$compiled"; then
+        rebuild
+        echo "$compiled" >.venv/.stamp-compiled
+        report_compiled
     fi
 else
     make_venv
     install_packages
     if [ "$level" = dev ]; then install_debian_packages; fi
-    echo "$codec" >.venv/.stamp-codec
+    echo "$compiled" >.venv/.stamp-compiled
     echo "$packages" >".venv/.stamp-$level"
-    report_codec
+    report_compiled
 fi
 compile_modules src
 if [ "$level" = dev ]; then report_missing; fi

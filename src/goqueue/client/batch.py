@@ -11,6 +11,10 @@ from goqueue.model.record import Record
 __all__ = ["Batch", "Delivery", "Outcome", "Places", "Sent", "Values"]
 
 
+_encode, _encode_values = codec.encode, codec.encode_values
+_running_loop = asyncio.get_running_loop
+
+
 class Sent(NamedTuple):
     """Where a record is in the log; the offset is -1 when the producer asked for no acknowledgement."""
 
@@ -64,7 +68,7 @@ class Batch:
     )
 
     def __init__(
-        self, topic: str, partition: int, deadline: float, *, encoded: bytes | None = None, count: int = 0
+        self, topic: str, partition: int, deadline: float, encoded: bytes | None = None, count: int = 0
     ) -> None:
         self.topic = topic
         self.partition = partition
@@ -111,9 +115,9 @@ class Batch:
         if self._encoded is not None:
             return
         if isinstance(self.records, Values):
-            self._encoded = codec.encode_values(*self.records)
+            self._encoded = _encode_values(*self.records)
         else:
-            self._encoded = codec.encode(self.records)
+            self._encoded = _encode(self.records)
 
     def encoded(self) -> bytes:
         assert self._encoded is not None, "the batch is sealed and not done"
@@ -125,7 +129,7 @@ class Batch:
 
     def wait(self) -> asyncio.Future[None]:
         """Done when the batch is. A future for each who waits: an impatient one cancels nobody else's."""
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[None] = _running_loop().create_future()
         if self._outcome is None:
             self._waiting.append(future)
         else:
@@ -163,7 +167,9 @@ class Batch:
         """Where the record with this number is; only when `is_done`."""
         base, timestamp_ns, duplicate, offsets, elsewhere = self.outcome()
         if offsets is None:
-            return Sent(self.topic, self.partition, base + number if base >= 0 else -1, timestamp_ns, duplicate)
+            offset = base + number if base >= 0 else -1
+            # As the class does it, in one step less for each record.
+            return tuple.__new__(Sent, (self.topic, self.partition, offset, timestamp_ns, duplicate))
         if number not in elsewhere:
             return Sent(self.topic, self.partition, offsets[number], timestamp_ns, duplicate)
         partition, since_ns = elsewhere[number]

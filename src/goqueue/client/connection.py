@@ -48,8 +48,11 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode_error = msgspec.msgpack.Decoder(ErrorReply).decode
 
 
-class ClientConnection(FrameProtocol):
-    """Any number of requests may be under way; a lost connection fails them all."""
+class Questions(FrameProtocol):
+    """Any number of requests may be under way; a lost connection fails them all.
+
+    `ClientConnection` is what the event loop knows it as.
+    """
 
     def __init__(self, address: str) -> None:
         super().__init__(memoryview(bytearray(SCRATCH_BYTES)), MAX_FRAME_BYTES)
@@ -194,6 +197,12 @@ class ClientConnection(FrameProtocol):
 
     def _unreachable(self) -> BrokerUnreachable:
         return BrokerUnreachable(f"{self._address}: {self._why_lost}")
+
+
+class ClientConnection(Questions, asyncio.BufferedProtocol):
+    """Made by `connect`."""
+
+    __slots__ = ()
 
 
 @cache

@@ -34,6 +34,7 @@ from goqueue.wire.native.messages import DurabilityName, InitProducer, ProducerI
 __all__ = ["UNDER_WAY", "Finished", "Lane", "LaneSettings"]
 
 UNDER_WAY = 5
+PUBLISH = Opcode.PUBLISH
 PASSING = (BrokerUnreachable, StorageBusy, DiskFull, UnknownProducer)
 """Errors after which the same batch may succeed."""
 IDENTITY_LOST = (UnknownProducer, ProducerFenced, OutOfOrderSequence)
@@ -69,6 +70,8 @@ class Lane:
         self._partition = partition
         self._link = link
         self._settings = settings
+        self._durability = settings.durability
+        self._wants_replies = settings.wants_replies
         self._finished = finished
         self._queue: deque[Batch] = deque()
         self._under_way: deque[Batch] = deque()
@@ -84,7 +87,6 @@ class Lane:
         self._failure: GoQueueError | None = None
         self._is_closed = False
 
-    @property
     def is_idle(self) -> bool:
         """Whether a batch that comes now goes off at once, and nobody waits for an answer."""
         return not self._under_way and not self._queue and self._recovery is None
@@ -118,7 +120,7 @@ class Lane:
             return
         if connection is None or (self._needs_identity and self._identity is None):
             self._recover()
-        elif self._settings.wants_replies:
+        elif self._wants_replies:
             # Were the first one refused, a broker that knows nothing of us would take the second for the first.
             most = UNDER_WAY if self._is_known or not self._needs_identity else 1
             while self._queue and len(self._under_way) < most:
@@ -140,9 +142,9 @@ class Lane:
         head = Publish(
             self._topic,
             self._partition,
-            self._settings.durability,
-            identity.producer_id if identity else None,
-            identity.epoch if identity else 0,
+            self._durability,
+            None if identity is None else identity.producer_id,
+            0 if identity is None else identity.epoch,
             batch.sequence,
             None if batch.ids is None else tuple(batch.ids),
             batch.partitions,
@@ -152,7 +154,7 @@ class Lane:
         self._under_way.append(batch)
         if self._alarm is None:
             self._alarm = asyncio.get_running_loop().call_at(batch.deadline, self._look_at_the_clock)
-        connection.send(Opcode.PUBLISH, _encode(head), records, partial(self._answered, batch))
+        connection.send(PUBLISH, _encode(head), records, partial(self._answered, batch))
 
     def _tell(self, connection: ClientConnection, batch: Batch) -> None:
         records = batch.encoded()
@@ -161,7 +163,7 @@ class Lane:
         ids = None if batch.ids is None else tuple(batch.ids)
         dues = None if batch.dues is None else tuple(batch.dues)
         # Not among how many partitions: refusals are not heard here, so everything that follows would be lost.
-        head = Publish(self._topic, self._partition, self._settings.durability, ids=ids, deliver_at=dues)
+        head = Publish(self._topic, self._partition, self._durability, ids=ids, deliver_at=dues)
         connection.tell(Opcode.PUBLISH, _encode(head), records)
         batch.succeed(Outcome(-1, 0))
         self._finished(batch, None)

@@ -74,7 +74,7 @@ class Outbox:
         while self._waiting:
             partitioner, partition, record, record_id, due, delivery = self._waiting.popleft()
             try:
-                delivery._settle(self._producer._add(partitioner, partition, record, record_id, due))
+                delivery._settle(self._producer._accumulator.add(partitioner, partition, record, record_id, due))
             except GoQueueError as error:
                 self._producer._scope.refused(error)
                 delivery._settle(_failed(partitioner, error))

@@ -20,18 +20,20 @@ class TopicPartitioner:
 
     def __init__(self, topic: Topic, name: PartitionerName) -> None:
         self.topic = topic
+        self.name = topic.name
         self._ranges = KeyRanges(topic.ranges)
+        self._count = len(topic.ranges)
         self._by_key = _BY_KEY[name]
         self._in_turns = name == "round_robin"
         # Many producers that send little each must not all send to the same one.
-        self._current = random.randrange(len(topic.ranges))
+        self._current = random.randrange(self._count)
 
     def __len__(self) -> int:
-        return len(self._ranges)
+        return self._count
 
     def check(self, partition: int | None) -> None:
-        if partition is not None and not 0 <= partition < len(self._ranges):
-            raise UnknownPartition(f"{self.topic.name} has partitions 0 to {len(self._ranges) - 1}, not {partition}")
+        if partition is not None and not 0 <= partition < self._count:
+            raise UnknownPartition(f"{self.topic.name} has partitions 0 to {self._count - 1}, not {partition}")
 
     def pick(self, key: bytes | None, partition: int | None) -> int:
         if partition is not None:
@@ -43,11 +45,11 @@ class TopicPartitioner:
 
     def chosen_among(self, key: bytes | None, partition: int | None) -> int | None:
         """How many partitions there were to choose from, if it was the key that chose."""
-        return None if key is None or partition is not None or self._in_turns else len(self._ranges)
+        return None if key is None or partition is not None or self._in_turns else self._count
 
     def move_on(self) -> int:
         """The next record without a key goes elsewhere."""
-        self._current = (self._current + 1) % len(self._ranges)
+        self._current = (self._current + 1) % self._count
         return self._current
 
     def batch_left(self, partition: int) -> None:
@@ -60,7 +62,7 @@ class TopicPartitioner:
 
     def by_kafka(self, key: bytes) -> int:
         """As Kafka's clients do, so that a key lands in the partition it had there."""
-        return (kafka_murmur2(key) & 0x7FFFFFFF) % len(self._ranges)
+        return (kafka_murmur2(key) & 0x7FFFFFFF) % self._count
 
     def by_turn(self, _: bytes) -> int:
         return self.move_on()

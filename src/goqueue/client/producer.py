@@ -1,9 +1,7 @@
 """Publish records: gathered into batches in the background, written once however often they have to be sent."""
 
-import asyncio
 import contextlib
 import time
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Literal, Self, TypeVar
@@ -11,9 +9,10 @@ from typing import Literal, Self, TypeVar
 import msgspec
 
 from goqueue import codec
+from goqueue.client.accumulator import Accumulator, check_record, is_plain
 from goqueue.client.batch import Batch, Delivery, Places, Sent, Values
 from goqueue.client.enlisting import Enlistment
-from goqueue.client.lane import Lane, LaneSettings
+from goqueue.client.lane import LaneSettings
 from goqueue.client.link import DEFAULT_BOOTSTRAP, Link
 from goqueue.client.partitioner import PartitionerName, TopicPartitioner
 from goqueue.client.room import Room
@@ -30,8 +29,6 @@ from goqueue.errors import (
     NotTransactional,
     RecordTooLarge,
     TransactionEnded,
-    UnknownPartition,
-    UnknownTopic,
 )
 from goqueue.model.delay import AT_ONCE, check_due, due_ns
 from goqueue.model.expiry import expires_ns, with_expiry
@@ -43,13 +40,10 @@ from goqueue.wire.native.messages import DurabilityName, Metadata, MetadataReply
 
 __all__ = ["Producer", "ProducerSettings"]
 
-RECORD_OVERHEAD = 34
 MANY_RECORDS = 1000
 MANY_BYTES = 4 * 1024 * 1024
 NORMAL_PRIORITY = 2
 Given = TypeVar("Given")
-FAILURES_KEPT = 100
-"""Failed batches that `flush` looks through for one that nobody was told of."""
 
 
 class ProducerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -93,22 +87,26 @@ class Producer:
     def __init__(self, bootstrap: str = DEFAULT_BOOTSTRAP, **settings: object) -> None:
         self._settings = checked_settings(settings, ProducerSettings)
         self._link = Link(bootstrap)
-        self._lane_settings = LaneSettings(
-            self._settings.durability, self._settings.idempotent, wants_replies=self._settings.acks != "none"
-        )
         self._compress = compressor(self._settings.compression)
-        self._topics: dict[str, TopicPartitioner] = {}
-        self._open: dict[tuple[str, int], Batch] = {}
-        self._lanes: dict[tuple[str, int], Lane] = {}
         self._room = Room(self._settings.buffer_records)
-        self._unfinished: set[Batch] = set()
-        self._failures: deque[tuple[Batch, GoQueueError]] = deque(maxlen=FAILURES_KEPT)
         self._enlistment: Enlistment | None = None
         if self._settings.transactional_id is not None:
             timeout_ms = self._settings.transaction_timeout_ms
             self._enlistment = Enlistment(self._link, self._settings.transactional_id, timeout_ms)
         self._scope = Scope(is_transactional=self._enlistment is not None)
-        self._is_closed = False
+        self._accumulator = Accumulator(
+            self._link,
+            LaneSettings(
+                self._settings.durability, self._settings.idempotent, wants_replies=self._settings.acks != "none"
+            ),
+            self._scope,
+            self._room,
+            batch_records=self._settings.batch_records,
+            batch_bytes=self._settings.batch_bytes,
+            linger_s=self._settings.linger_ms / 1000,
+            timeout_s=self._settings.delivery_timeout_ms / 1000,
+        )
+        self._topics = self._accumulator.topics
 
     # Sending.
 
@@ -145,47 +143,18 @@ class Producer:
         record = self._made(partitioner.topic, record, id)
         if self._room.is_full():
             await self._wait_for_room(1)
-        return self._add(partitioner, partition, record, id, due)
+        return self._accumulator.add(partitioner, partition, record, id, due)
 
     def _made(self, topic: Topic, record: Record, record_id: str | None) -> Record:
         """The record as it is sent. It is refused by itself: in a batch it would take its neighbours along."""
         if self._compress is not None:
             record = self._packed(record)
-        is_plain = not record.headers and record.priority == NORMAL_PRIORITY and _is_plain(record, topic)
+        needs_check = not is_plain(record, topic)
         if record_id is not None:
             record = with_id(record, record_id)
-        if not is_plain:
-            _check(record, topic)
+        if needs_check:
+            check_record(record, topic)
         return record
-
-    def _add(
-        self,
-        partitioner: TopicPartitioner,
-        partition: int | None,
-        record: Record,
-        record_id: str | None,
-        due: int = AT_ONCE,
-    ) -> Delivery:
-        self._check_may_send(record_id)
-        place = (partitioner.topic.name, partitioner.pick(record.key, partition))
-        among = partitioner.chosen_among(record.key, partition)
-        batch = self._open.get(place)
-        if batch is not None and among is not None and batch.partitions not in (None, among):
-            # Begun while the topic had another number of partitions, so it will be refused.
-            self._close_batch(place, batch)
-            batch = None
-        if batch is None:
-            batch = self._open[place] = self._new_batch(place)
-        if among is not None:
-            batch.partitions = among
-        number = batch.add(record, record_id, due)
-        batch.size += RECORD_OVERHEAD + len(record.value or b"") + len(record.key or b"")
-        self._room.taken += 1
-        if number >= self._settings.batch_records or batch.size >= self._settings.batch_bytes:
-            self._close_batch(place, batch)
-        elif number == 1:
-            self._linger(place, batch)
-        return Delivery(batch, number - 1)
 
     def _packed(self, record: Record) -> Record:
         """Compressed, if that makes it smaller. What is too large before would be too large for every reader."""
@@ -253,12 +222,12 @@ class Producer:
                 if names is not None or self._compress is not None:
                     records = self._made_singly(chosen, None if names is None else _at(some, names))
                 await self._room.until_fits(len(some))
-                batch = self._new_batch((topic, number))
+                batch = self._accumulator.new_batch(topic, number)
                 batch.fill(records)
                 batch.ids = None if ids is None else list(_at(some, ids))
                 batch.dues = [due] * len(some) if due else None
                 batch.partitions = partitioner.chosen_among(None if keys is None else b"", partition)
-                self._send_at_once(batch, len(some))
+                self._accumulator.send_at_once(batch, len(some))
                 deliveries.append((batch, some))
         for batch, _ in deliveries:
             batch.error_was_seen = True
@@ -299,81 +268,18 @@ class Producer:
         self._check_may_send()
         partitioner = self._topics.get(topic) or await self._load_topic(topic)
         await self._wait_for_room(count)
-        batch = self._new_batch((topic, partitioner.pick(None, partition)), encoded=records, count=count)
-        self._send_at_once(batch, count)
+        batch = self._accumulator.new_batch(topic, partitioner.pick(None, partition), records, count)
+        self._accumulator.send_at_once(batch, count)
         return Delivery(batch, 0)
 
     async def flush(self) -> None:
         """Send everything now and wait until it is written; raises the first failure that nobody was told of yet."""
-        for place, batch in list(self._open.items()):
-            self._close_batch(place, batch)
-        if self._unfinished:
-            await asyncio.wait([batch.wait() for batch in self._unfinished])
-        failures = [error for batch, error in self._failures if not batch.error_was_seen]
-        self._failures.clear()
+        self._accumulator.send_open()
+        await self._accumulator.until_all_are_finished()
+        failures = [error for batch, error in self._accumulator.failures if not batch.error_was_seen]
+        self._accumulator.failures.clear()
         if failures:
             raise failures[0]
-
-    # Batches.
-
-    def _linger(self, place: tuple[str, int], batch: Batch) -> None:
-        """Until the batch has waited for as long as it may for others; not at all when there is nothing to wait for."""
-        linger_ms, lane = self._settings.linger_ms, self._lanes.get(place)
-        if linger_ms:
-            asyncio.get_running_loop().call_later(linger_ms / 1000, self._lingered, place, batch)
-        elif lane is not None and lane.is_idle:
-            self._close_batch(place, batch)
-        else:
-            # What is sent in the same breath goes along.
-            asyncio.get_running_loop().call_soon(self._lingered, place, batch)
-
-    def _lingered(self, place: tuple[str, int], batch: Batch) -> None:
-        if self._open.get(place) is batch:
-            self._close_batch(place, batch)
-
-    def _close_batch(self, place: tuple[str, int], batch: Batch) -> None:
-        del self._open[place]
-        if batch.topic in self._topics:
-            self._topics[batch.topic].batch_left(batch.partition)
-        self._hand_over(place, batch)
-
-    def _send_at_once(self, batch: Batch, count: int) -> None:
-        """Behind what was sent to the same partition before."""
-        self._check_may_send()
-        place = (batch.topic, batch.partition)
-        if (earlier := self._open.get(place)) is not None:
-            self._close_batch(place, earlier)
-        self._room.take(count)
-        self._hand_over(place, batch)
-
-    def _hand_over(self, place: tuple[str, int], batch: Batch) -> None:
-        self._unfinished.add(batch)
-        try:
-            batch.seal()
-        except GoQueueError as error:
-            batch.fail(error)
-            self._finished(batch, error)
-            return
-        lane = self._lanes.get(place)
-        if lane is None:
-            lane = self._lanes[place] = Lane(*place, self._link, self._lane_settings, self._finished)
-        lane.add(batch)
-
-    def _new_batch(self, place: tuple[str, int], *, encoded: bytes | None = None, count: int = 0) -> Batch:
-        deadline = asyncio.get_running_loop().time() + self._settings.delivery_timeout_ms / 1000
-        batch = Batch(*place, deadline, encoded=encoded, count=count)
-        self._scope.put_in(batch)
-        return batch
-
-    def _finished(self, batch: Batch, error: GoQueueError | None) -> None:
-        if error is not None:
-            self._scope.refused(error)
-            self._failures.append((batch, error))
-            if isinstance(error, UnknownTopic | UnknownPartition):
-                # What is known of the topic is old: the next record asks anew.
-                self._topics.pop(batch.topic, None)
-        self._unfinished.discard(batch)
-        self._room.give_back(batch.count)
 
     async def _wait_for_room(self, wanted: int) -> None:
         if not self._room.is_full(wanted):
@@ -391,52 +297,40 @@ class Producer:
         return Transaction(self, self._enlistment, self._settings.transaction_timeout_ms)
 
     def _check_may_send(self, ids: str | Sequence[str | None] | None = None) -> None:
-        if self._is_closed:
-            raise ClientClosed("this producer is closed")
+        self._accumulator.check()
         if self._scope.is_transactional:
             self._scope.check(ids)
 
     async def _write_as(self, producer_id: int, epoch: int) -> None:
         """Records are numbered anew under another identity."""
         identity = ProducerIdentity(producer_id, epoch)
-        if self._lane_settings.identity != identity:
-            self._lane_settings = msgspec.structs.replace(self._lane_settings, identity=identity)
-            await self._close_lanes()
+        accumulator = self._accumulator
+        if accumulator.lane_settings.identity != identity:
+            accumulator.lane_settings = msgspec.structs.replace(accumulator.lane_settings, identity=identity)
+            await accumulator.close_lanes()
 
     async def _settle(self) -> None:
         """Send everything, and wait until it is written or has failed."""
-        for place, batch in list(self._open.items()):
-            self._close_batch(place, batch)
-        while self._unfinished:
-            await asyncio.wait([batch.wait() for batch in self._unfinished])
-        self._failures.clear()
+        self._accumulator.send_open()
+        while self._accumulator.unfinished:
+            await self._accumulator.until_all_are_finished()
+        self._accumulator.failures.clear()
 
     async def _drop(self, number: int) -> bool:
         """Send nothing more of this transaction; whether nothing was under way."""
-        was_quiet = not self._unfinished
+        accumulator = self._accumulator
+        was_quiet = not accumulator.unfinished
         why = TransactionEnded(f"transaction {number} was aborted before the record was confirmed")
-        self._fail_open(why)
+        accumulator.fail_open(why)
         if not was_quiet:
-            await self._close_lanes(why)
-        self._failures.clear()
+            await accumulator.close_lanes(why)
+        accumulator.failures.clear()
         return was_quiet
-
-    async def _close_lanes(self, why: GoQueueError | None = None) -> None:
-        lanes, self._lanes = self._lanes, {}
-        for lane in lanes.values():
-            await lane.close(why)
-
-    def _fail_open(self, error: GoQueueError) -> None:
-        left, self._open = self._open, {}
-        for batch in left.values():
-            batch.fail(error)
-            self._finished(batch, error)
 
     # Topics and life cycle.
 
     async def _load_topic(self, topic: str) -> TopicPartitioner:
-        if self._is_closed:
-            raise ClientClosed("this producer is closed")
+        self._accumulator.check()
         within_s = self._settings.delivery_timeout_ms / 1000
         reply = await self._link.ask_within(within_s, Opcode.METADATA, Metadata((topic,)), MetadataReply)
         # Another task may have asked at the same time; its turns are ours too.
@@ -452,7 +346,7 @@ class Producer:
 
     async def close(self, *, flush: bool = True) -> None:
         """Send what is in the buffer, unless told not to, and let go of the connection."""
-        if self._is_closed:
+        if self._accumulator.is_closed:
             return
         try:
             if isinstance(self._scope.current, Transaction):
@@ -461,9 +355,9 @@ class Producer:
             if flush:
                 await self.flush()
         finally:
-            self._is_closed = True
-            self._fail_open(ClientClosed("the producer was closed before the record was sent"))
-            await self._close_lanes()
+            self._accumulator.is_closed = True
+            self._accumulator.fail_open(ClientClosed("the producer was closed before the record was sent"))
+            await self._accumulator.close_lanes()
             await self._link.close()
 
 
@@ -480,22 +374,6 @@ def due_of(topic: Topic, delay_ms: int | None, deliver_at_ns: int | None) -> int
     due = due_ns(delay_ms, deliver_at_ns, now_ns=now_ns)
     check_due(topic, due, since_ns=now_ns)
     return due
-
-
-def _is_plain(record: Record, topic: Topic) -> bool:
-    """Whether there is nothing about key and value that could be refused."""
-    key, value = record.key, record.value
-    if value.__class__ is not bytes or len(value) > topic.config.max_value_bytes:
-        return False
-    return key is None or (key.__class__ is bytes and len(key) <= codec.MAX_KEY)
-
-
-def _check(record: Record, topic: Topic) -> None:
-    """Raises what is wrong with it."""
-    codec.encode((record,))
-    most, size = topic.config.max_value_bytes, len(record.value or b"")
-    if size > most:
-        raise RecordTooLarge(f"a value of {size} bytes, the limit of {topic.name} is {most}")
 
 
 def _at(places: Sequence[int], given: Sequence[Given]) -> Sequence[Given]:

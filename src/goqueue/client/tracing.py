@@ -32,9 +32,9 @@ def current_context() -> Headers:
 def with_context(headers: Headers) -> Headers:
     """These and the current context; a record that has a context keeps it."""
     context = current_context()
-    if not context or any(header[0] == TRACEPARENT for header in headers):
+    if not context or TRACEPARENT in [name for name, _ in headers]:
         return headers
-    return (*(header for header in headers if header[0] != TRACESTATE), *context)
+    return (*[header for header in headers if header[0] != TRACESTATE], *context)
 
 
 def carrier_of(headers: Iterable[tuple[str, bytes]]) -> dict[str, str]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         seek,
         seek_time,
         stamp,
+        stamp_batch,
         starts,
         unfold,
     )
@@ -76,6 +77,7 @@ __all__ = [
     "seek",
     "seek_time",
     "stamp",
+    "stamp_batch",
     "starts",
     "unfold",
 ]

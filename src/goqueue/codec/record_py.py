@@ -1,7 +1,7 @@
 """The record codec in plain Python: the same functions, results and errors as the compiled `goqueue.codec.record`."""
 
 from goqueue.codec.faults import HEADER_SIZE, MAX_HEADERS, MAX_KEY, MAX_VALUE
-from goqueue.codec.twin.batch import decode, decode_plain, encode, encode_values, grouped, rows, stamp
+from goqueue.codec.twin.batch import decode, decode_plain, encode, encode_values, grouped, rows, stamp, stamp_batch
 from goqueue.codec.twin.columns import columns
 from goqueue.codec.twin.compact import latest_by_key, retain_latest
 from goqueue.codec.twin.contexts import contexts
@@ -32,6 +32,7 @@ __all__ = [
     "seek",
     "seek_time",
     "stamp",
+    "stamp_batch",
     "starts",
     "unfold",
 ]

@@ -15,14 +15,14 @@ from goqueue.core.delivery.delivery import Delivery
 from goqueue.core.delivery.events import DeliveryEvent, KeptDelivery
 from goqueue.core.delivery.group_policies import GroupPolicies, KeptPolicy, PolicySet
 from goqueue.core.ids.events import IdEvent, KnownIds
-from goqueue.core.partition.space import DiskGuard
 from goqueue.core.priority.lane_index import LaneIndex, LaneKept, LanesMarked
-from goqueue.core.producers.identities import IdentityGiven, KnownIdentities, ProducerIdentities
+from goqueue.core.producers.identities import IdentityGiven, KnownIdentities
 from goqueue.core.producers.window import BatchWritten, ProducerEvent, ProducerWindow
 from goqueue.core.transactions.outcomes import KeptOutcomes, OutcomeEvent, Outcomes
 from goqueue.engine.alarm import DelayAlarm
 from goqueue.engine.group_commit import GroupCommit
 from goqueue.engine.group_news import GroupNews
+from goqueue.engine.intake import Intake
 from goqueue.engine.machines import COORDINATOR, GROUPS, RARE_KINDS, SCHEDULES, SCHEMAS, schema_kind
 from goqueue.engine.partition import (
     PARTITION_STREAMS,
@@ -41,7 +41,6 @@ from goqueue.engine.queue.ring import Rings
 from goqueue.engine.queue.states import DELIVERIES, QueueStates
 from goqueue.engine.remembered_ids import IDS, RememberedIds
 from goqueue.engine.schemas.formats import no_protoc
-from goqueue.engine.schemas.rules import ValueRules
 from goqueue.engine.streams import Kind, Streams
 from goqueue.engine.syncer import Syncer
 from goqueue.engine.tally import Tallies
@@ -50,7 +49,6 @@ from goqueue.engine.tracing.tracing import Tracing
 from goqueue.engine.traffic import Traffic
 from goqueue.engine.transactions.under_way import Endings
 from goqueue.engine.visibility import is_waiting
-from goqueue.errors import UnknownPartition, UnknownTopic
 from goqueue.model.log import LogId
 from goqueue.model.topic import Topic, TopicName
 
@@ -73,7 +71,7 @@ PARSERS = 2
 """For schemas, some of which take a second."""
 
 
-class Broker:
+class Broker(Intake):
     """State and the means to change it; use cases are functions over it. Use as an async context manager."""
 
     def __init__(
@@ -85,8 +83,8 @@ class Broker:
         compile_proto: CompileProto = no_protoc,
         tracing: TracingSettings | None = None,
     ) -> None:
+        super().__init__(clock, Tracing(clock, tracing))
         self.storage = storage
-        self.clock = clock
         self.entropy = entropy
         self.tally = Tallies()
         self.traffic = Traffic(clock)
@@ -94,7 +92,6 @@ class Broker:
         """How long it took to open storage."""
         self.catalog = Catalog()
         self.catalog_turn = asyncio.Lock()
-        self.producer_ids = ProducerIdentities()
         self.group_news = GroupNews()
         self.receipts = ReceiptKey()
         self.alarm = DelayAlarm()
@@ -103,12 +100,9 @@ class Broker:
         self.lane_runs = LaneRuns()
         self.policies = GroupPolicies()
         self.schedules_turn = asyncio.Lock()
-        self.value_rules = ValueRules(lambda: self.schemas if self.streams.has(SCHEMAS) else None)
         self.schemas_turn = asyncio.Lock()
         self.schemas_write = asyncio.Lock()
         self.endings = Endings()
-        self.guard = DiskGuard()
-        self.tracing = Tracing(clock, tracing)
         self.fetch_turns = itertools.count()
         self.streams = Streams(
             (
@@ -124,7 +118,7 @@ class Broker:
                 Kind(delays_stream(), lambda: (DelayEvent, KeptDelays), lambda _: Delays()),
                 Kind(outcomes_stream(), lambda: (OutcomeEvent, KeptOutcomes), lambda _: Outcomes()),
                 Kind(DELIVERIES, lambda: (DeliveryEvent, KeptDelivery), self._make_delivery),
-                schema_kind(compile_proto),
+                schema_kind(compile_proto, self.value_rules.use),
                 Kind(POLICIES, lambda: (PolicySet, tuple[KeptPolicy, ...]), lambda _: self.policies),
                 Kind(RECEIPTS, lambda: (ReceiptKeyGiven, ReceiptKeyGiven), lambda _: self.receipts),
                 *RARE_KINDS,
@@ -137,7 +131,6 @@ class Broker:
         self.readers: ThreadPoolExecutor
         self.background: ThreadPoolExecutor
         self.parsers: ThreadPoolExecutor
-        self._partitions: dict[TopicName, tuple[Partition, ...]] = {}
         self._stack = AsyncExitStack()
 
     # Loaded when they are first spoken of.
@@ -191,17 +184,27 @@ class Broker:
         await self._stack.aclose()
 
     def open_partitions(self, topic: Topic) -> None:
-        self._partitions[topic.name] = tuple(
-            self._open_partition(LogId(topic.name, number)) for number in range(topic.partitions)
-        )
+        opened = (self._open_partition(topic, LogId(topic.name, number)) for number in range(topic.partitions))
+        self.opened.add(topic.name, tuple(opened))
 
-    def _open_partition(self, log: LogId) -> Partition:
+    def _open_partition(self, topic: Topic, log: LogId) -> Partition:
         producers = cast(ProducerWindow, self.streams.machine(producers_stream(log)))
         delays = cast(Delays, self.streams.machine(delays_stream(log)))
         outcomes = cast(Outcomes, self.streams.machine(outcomes_stream(log)))
         opened, lanes, tally = self.storage.log(log), self._lanes(log), self.tally.open(log.topic)
         partition = Partition(
-            log, opened, self.commit, self.clock, self.streams, producers, lanes, delays, outcomes, self.alarm, tally
+            topic,
+            log,
+            opened,
+            self.commit,
+            self.clock,
+            self.streams,
+            producers,
+            lanes,
+            delays,
+            outcomes,
+            self.alarm,
+            tally,
         )
         partition.forget_dropped()
         # A log that was mended may end earlier than it did: records to come must not be hidden.
@@ -214,21 +217,19 @@ class Broker:
         """Transactions that were open are aborted, as some of what they wrote may not have come to be durable."""
         if self.streams.has(COORDINATOR):
             self.endings.left_over.update(self.transactions.open_numbers())
-        for partitions in self._partitions.values():
-            for partition in partitions:
-                for number in partition.outcomes.open_numbers():
-                    if self.transactions.get(number) is None:
-                        self.endings.orphans.setdefault(number, []).append(partition)
-                    else:
-                        # Its first records here may have been refused, and with them the note that it writes here.
-                        self.transactions.note_joined(number, *partition.id)
+        for partition in self.opened:
+            for number in partition.outcomes.open_numbers():
+                if self.transactions.get(number) is None:
+                    self.endings.orphans.setdefault(number, []).append(partition)
+                else:
+                    # Its first records here may have been refused, and with them the note that it writes here.
+                    self.transactions.note_joined(number, *partition.id)
 
     def _wake_recovered(self) -> None:
         """What queues had passed because it was hidden, and is not any more."""
-        for partitions in self._partitions.values():
-            for partition in partitions:
-                for state in self.queues.of_log(partition.id):
-                    state.delivery.wake(partial(is_waiting, partition))
+        for partition in self.opened:
+            for state in self.queues.of_log(partition.id):
+                state.delivery.wake(partial(is_waiting, partition))
 
     def _lanes(self, log: LogId) -> LaneIndex:
         return cast(LaneIndex, self.streams.machine(lanes_stream(log)))
@@ -243,7 +244,7 @@ class Broker:
         await self.commit.write((self.streams.event(RECEIPTS, given),))
 
     def close_partitions(self, name: TopicName) -> None:
-        for partition in self._partitions.pop(name):
+        for partition in self.opened.remove(name):
             self.queues.remove(self.queues.of_log(partition.id))
             for stream in PARTITION_STREAMS:
                 self.streams.remove(stream(partition.id))
@@ -252,17 +253,10 @@ class Broker:
         self.tracing.carried.forget(name)
 
     def partitions(self, name: TopicName) -> tuple[Partition, ...]:
-        try:
-            return self._partitions[name]
-        except KeyError:
-            raise UnknownTopic(f"there is no topic {name}") from None
+        return self.opened.of(name)
 
     def is_open(self, partition: Partition) -> bool:
-        """Whether it is not that of a topic which was deleted; there may be another one of the same name."""
-        return partition in self._partitions.get(TopicName(partition.id.topic), ())
+        return partition in self.opened
 
     def partition(self, name: TopicName, number: int) -> Partition:
-        partitions = self._partitions.get(name) or self.partitions(name)
-        if not 0 <= number < len(partitions):
-            raise UnknownPartition(f"{name} has partitions 0 to {len(partitions) - 1}, not {number}")
-        return partitions[number]
+        return self.opened.find(name, number)

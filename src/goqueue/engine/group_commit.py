@@ -10,10 +10,8 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor
-from operator import attrgetter
+from functools import partial
 from typing import TypeVar
-
-import msgspec
 
 from goqueue.engine.histogram import COUNTS, Histogram
 from goqueue.engine.ports import Entry, Storage
@@ -26,8 +24,8 @@ __all__ = ["Done", "GroupCommit", "Submitted", "resolve"]
 INLINE_BYTES = 512 * 1024
 SYNC_HERE_BYTES = 8 * 1024
 """With more to sync than that there is more to do meanwhile than waiting."""
-GATHER_PASSES = 4
-"""So often at most the loop looks for more before it syncs."""
+WAIT_NS = 100_000
+"""So long at most a small group waits for those who are likely to come, and never longer than half a sync takes."""
 GROUP_BYTES = 8 * 1024 * 1024
 PENDING_BYTES = 64 * 1024 * 1024
 
@@ -53,24 +51,34 @@ def resolve(reply: asyncio.Future[None], refusal: GoQueueError | None) -> None:
         reply.set_exception(refusal)
 
 
-class Submitted(msgspec.Struct):
+class Submitted:
     """An entry that waits to be written; one that may still grow is asked for when it is its turn."""
 
-    entry: Entry | Callable[[], Entry]
-    size: int
-    durable: bool
-    written: Callable[[], None]
-    done: Done
+    __slots__ = ("done", "durable", "entry", "size", "written")
+
+    def __init__(
+        self,
+        entry: Entry | Callable[[], Entry],
+        size: int,
+        durable: bool,
+        written: Callable[[], None],
+        done: Done,
+    ) -> None:
+        self.entry = entry
+        self.size = size
+        self.durable = durable
+        self.written = written
+        self.done = done
 
 
-_IS_DURABLE = attrgetter("durable")
-
-
-class _Unsynced(msgspec.Struct, frozen=True):
+class _Unsynced:
     """Somebody who waits until the journal is durable up to here."""
 
-    lsn: Lsn
-    done: Done
+    __slots__ = ("done", "lsn")
+
+    def __init__(self, lsn: Lsn, done: Done) -> None:
+        self.lsn = lsn
+        self.done = done
 
 
 class GroupCommit:
@@ -87,12 +95,15 @@ class GroupCommit:
         self._between: deque[Callable[[], None]] = deque()
         self._unsynced: deque[_Unsynced] = deque()
         self._scheduled = False
+        self._will_sync = False
         self._writing = False
         self._idle = asyncio.Event()
         self._idle.set()
         self._synced_lsn = 0
         self._unsynced_bytes = 0
-        self._passes_left = 0
+        self._waiting = 0
+        self._expected = 0
+        self._waiting_since = 0
         self.group_sizes = Histogram(COUNTS)
         """How many entries were written together."""
 
@@ -105,7 +116,6 @@ class GroupCommit:
         entry: Entry | Callable[[], Entry],
         size: int,
         done: Done,
-        *,
         durable: bool,
         written: Callable[[], None] = _nothing,
     ) -> Submitted:
@@ -119,6 +129,7 @@ class GroupCommit:
         submitted = Submitted(entry, size, durable, written, done)
         self._pending.append(submitted)
         self._pending_bytes += size
+        self._waiting += 1
         if not self._scheduled:
             self._schedule()
         return submitted
@@ -129,6 +140,7 @@ class GroupCommit:
             self._check_room(size)
         submitted.size += size
         self._pending_bytes += size
+        self._waiting += 1
 
     def _check_room(self, size: int) -> None:
         if self._pending_bytes + size > PENDING_BYTES and self._pending:
@@ -193,6 +205,9 @@ class GroupCommit:
             self._loop.call_soon(self._write_next)
 
     def _write_next(self) -> None:
+        if self._waits_for_others():
+            self._loop.call_soon(self._write_next)
+            return
         self._scheduled = False
         if self._writing:
             return
@@ -200,13 +215,28 @@ class GroupCommit:
         if not group:
             self._nothing_pending()
             return
-        entries = [one.entry() if callable(one.entry) else one.entry for one in group]
+        entries = []
+        for waiting in group:
+            entry = waiting.entry
+            entries.append(entry() if callable(entry) else entry)
         if size <= INLINE_BYTES or self._between:
             self._written(group, self._storage.write(entries), size)
         else:
-            self._writing = True
-            future = self._loop.run_in_executor(self._writer, self._storage.write, entries)
-            future.add_done_callback(lambda done: self._written_by_thread(group, done, size))
+            self._write_in_thread(group, entries, size)
+
+    def _write_in_thread(self, group: list[Submitted], entries: list[Entry], size: int) -> None:
+        self._writing = True
+        future = self._loop.run_in_executor(self._writer, self._storage.write, entries)
+        future.add_done_callback(partial(self._written_by_thread, group, size))
+
+    def _waits_for_others(self) -> bool:
+        """Those whom the last small write has served are likely to come again: one sync for all serves them sooner."""
+        if self._waiting >= self._expected or self._between or not self._may_sync_here(self._pending_bytes):
+            return False
+        now = self._syncer.now_ns()
+        if not self._waiting_since:
+            self._waiting_since = now
+        return 0 <= now - self._waiting_since < min(self._syncer.usual_ns // 2, WAIT_NS)
 
     def _take_group(self) -> tuple[list[Submitted], int]:
         group: list[Submitted] = []
@@ -216,19 +246,20 @@ class GroupCommit:
             group.append(waiting)
             size += waiting.size
         self._pending_bytes -= size
+        self._expected, self._waiting, self._waiting_since = self._waiting, 0, 0
         if group:
             self.group_sizes.add(len(group))
         return group, size
 
     def _written_by_thread(
-        self, group: list[Submitted], done: asyncio.Future[list[GoQueueError | None]], size: int
+        self, group: list[Submitted], size: int, done: asyncio.Future[list[GoQueueError | None]]
     ) -> None:
         self._writing = False
         self._written(group, done.result(), size)
 
     def _written(self, group: list[Submitted], outcomes: list[GoQueueError | None], size: int) -> None:
         self._unsynced_bytes += size
-        if any(map(_IS_DURABLE, group)) and self._may_sync_here():
+        if self._is_waited_for(group) and self._may_sync_here(0):
             # The disk is at work while what was written is noted here and others are heard.
             self._storage.begin_sync()
         lsn = self._storage.written_lsn
@@ -246,6 +277,12 @@ class GroupCommit:
         elif self._between or not self._unsynced:
             self._nothing_pending()
 
+    def _is_waited_for(self, group: list[Submitted]) -> bool:
+        for waiting in group:  # noqa: SIM110  # no generator is made for each write
+            if waiting.durable:
+                return True
+        return False
+
     def _nothing_pending(self) -> None:
         while self._between and not self._pending:
             self._between.popleft()()
@@ -255,29 +292,24 @@ class GroupCommit:
     # Syncing.
 
     def _sync_soon(self) -> None:
-        if not self._may_sync_here():
+        if not self._may_sync_here(0):
             self._ask_thread()
-        elif not self._passes_left:
-            self._passes_left = GATHER_PASSES
+        elif not self._will_sync:
+            self._will_sync = True
             self._loop.call_soon(self._sync_here)
 
-    def _may_sync_here(self) -> bool:
-        return self._unsynced_bytes <= SYNC_HERE_BYTES and self._syncer.may_run_here
+    def _may_sync_here(self, more: int) -> bool:
+        return self._unsynced_bytes + more <= SYNC_HERE_BYTES and self._syncer.may_run_here
 
     def _ask_thread(self) -> None:
         self._unsynced_bytes = 0
         self._syncer.ask()
 
     def _sync_here(self) -> None:
-        """Unless more has come in just now: one sync for all of it serves everybody sooner."""
-        self._passes_left -= 1
-        if self._passes_left and self._pending:
-            self._loop.call_soon(self._sync_here)
-            return
-        self._passes_left = 0
+        self._will_sync = False
         if not self._unsynced:
             return
-        if self._may_sync_here():
+        if self._may_sync_here(0):
             self._unsynced_bytes = 0
             self._syncer.run_here()
         else:
@@ -289,8 +321,12 @@ class GroupCommit:
             self._synced_lsn = result
         elif refusal is None:
             raise result
-        while self._unsynced and (refusal is not None or self._unsynced[0].lsn <= self._synced_lsn):
-            self._unsynced.popleft().done(refusal)
+        while self._unsynced:
+            waiting = self._unsynced[0]
+            if refusal is None and waiting.lsn > self._synced_lsn:
+                break
+            self._unsynced.popleft()
+            waiting.done(refusal)
         if self._unsynced:
             self._sync_soon()
         elif not self._pending and not self._writing:

@@ -1,6 +1,5 @@
 """How often something was how large: counts in fixed buckets, cheap enough for every request."""
 
-from bisect import bisect_left
 from collections.abc import Sequence
 
 __all__ = ["COUNTS", "SECONDS", "Histogram"]
@@ -20,5 +19,9 @@ class Histogram:
         self.total = 0.0
 
     def add(self, value: float) -> None:
-        self.counts[bisect_left(self.bounds, value)] += 1
+        # Most are small, so they are soon found.
+        at, bounds = 0, self.bounds
+        while at < len(bounds) and bounds[at] < value:
+            at += 1
+        self.counts[at] += 1
         self.total += value

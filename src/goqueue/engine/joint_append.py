@@ -19,7 +19,7 @@ class JointAppend:
 
     __slots__ = ("_dones", "_parts", "batches", "durable", "numbered", "pending", "size", "waiting")
 
-    def __init__(self, pending: Pending, *, durable: bool) -> None:
+    def __init__(self, pending: Pending, durable: bool) -> None:
         self._parts: list[bytearray] = []
         self._dones: list[Done] = []
         self.batches: list[BatchWritten] = []
@@ -30,15 +30,22 @@ class JointAppend:
         self.size = 0
         self.waiting: Submitted
 
-    def add(self, records: bytearray, batch: BatchWritten, done: Done) -> None:
-        """Stamped records, which follow on those that are here."""
+    def add(
+        self,
+        records: bytearray,
+        batch: BatchWritten,
+        is_numbered: bool,
+        next_offset: int,
+        done: Done,
+    ) -> None:
+        """Stamped records, which follow on those that are here, up to that offset."""
         self._parts.append(records)
         self._dones.append(done)
         self.batches.append(batch)
-        if batch.producer_id:
+        if is_numbered:
             self.numbered.append(batch)
         self.size += len(records)
-        self.pending.next_offset = batch.base_offset + batch.count
+        self.pending.next_offset = next_offset
 
     def take_records(self) -> bytes | bytearray:
         """All of them. Only who writes them needs them; to be confirmed takes longer."""

@@ -1,10 +1,14 @@
 """State machines that many brokers never need: each is loaded when its stream is first spoken of."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from goqueue.engine.ports import CompileProto
 from goqueue.engine.schemas.formats import schema_formats
 from goqueue.engine.streams import Kind, Machine
+
+if TYPE_CHECKING:
+    from goqueue.core.schemas.registry import Registry
 
 __all__ = ["COORDINATOR", "GROUPS", "RARE_KINDS", "SCHEDULES", "SCHEMAS", "schema_kind"]
 
@@ -40,11 +44,15 @@ def _schedule_types() -> tuple[Any, Any]:
     return ScheduleEvent, tuple[ScheduleState, ...]
 
 
-def schema_kind(compile_proto: CompileProto) -> Kind:
+def schema_kind(compile_proto: CompileProto, made: Callable[["Registry"], None]) -> Kind:
+    """`made` is told of the registry when there is one."""
+
     def make(_: str) -> Machine:
         from goqueue.core.schemas.registry import Registry
 
-        return Registry(schema_formats(compile_proto))
+        registry = Registry(schema_formats(compile_proto))
+        made(registry)
+        return registry
 
     return Kind(SCHEMAS, _schema_types, make)
 

@@ -29,6 +29,7 @@ from goqueue.model.ids import InstantNs
 from goqueue.model.log import Chunk, LogId
 from goqueue.model.priority import NORMAL
 from goqueue.model.record import Flag, Record
+from goqueue.model.topic import Topic
 
 __all__ = [
     "NO_IDS",
@@ -46,6 +47,7 @@ __all__ = [
 
 HELD_BYTES = 64 * 1024 * 1024
 CONTROL = int(Flag.CONTROL)
+_stamp = codec.stamp_batch
 
 
 def producers_stream(log: LogId | str = "") -> str:
@@ -71,12 +73,15 @@ def outcomes_stream(log: LogId | str = "") -> str:
 PARTITION_STREAMS = (producers_stream, lanes_stream, delays_stream, outcomes_stream)
 
 
-class ProducerBatch(msgspec.Struct, frozen=True):
+class ProducerBatch:
     """Who sent a batch, and the number of its first record among that producer's in this partition."""
 
-    producer_id: int
-    epoch: int
-    sequence: int
+    __slots__ = ("epoch", "producer_id", "sequence")
+
+    def __init__(self, producer_id: int, epoch: int, sequence: int) -> None:
+        self.producer_id = producer_id
+        self.epoch = epoch
+        self.sequence = sequence
 
 
 NOBODY = ProducerBatch(0, 0, 0)
@@ -156,6 +161,7 @@ class Partition:
 
     def __init__(
         self,
+        topic: Topic,
         log_id: LogId,
         log: Log,
         commit: GroupCommit,
@@ -168,6 +174,8 @@ class Partition:
         alarm: DelayAlarm,
         tally: TopicTally,
     ) -> None:
+        self.topic = topic
+        """As it is set up now."""
         self.id = log_id
         self.tally = tally
         self.log = log
@@ -179,6 +187,7 @@ class Partition:
         self._alarm = alarm
         self._commit = commit
         self._clock = clock
+        self._now_ns = clock.now_ns
         self._streams = streams
         self._stream = producers_stream(log_id)
         self._lanes_stream = lanes_stream(log_id)
@@ -220,7 +229,6 @@ class Partition:
         self,
         batch: bytearray,
         done: Done,
-        *,
         durable: bool,
         max_value_bytes: int = codec.MAX_VALUE,
         producer: ProducerBatch | None = None,
@@ -236,9 +244,11 @@ class Partition:
         a transaction are hidden until it commits.
         """
         # Time may be set back; the order of timestamps in a partition is not.
-        now = max(self._clock.now_ns(), self._newest_ns)
+        now: int = self._now_ns()
+        if now < self._newest_ns:
+            now = self._newest_ns
         base = self.next_offset if self._has_strayed else self._next_offset
-        added, _, largest_value, flags, priorities = codec.stamp(batch, base, now)
+        added, _, largest_value, flags, priorities = _stamp(batch, base, now)
         if largest_value > max_value_bytes:
             raise RecordTooLarge(f"a value of {largest_value} bytes, the limit of {self.id.topic} is {max_value_bytes}")
         if flags & CONTROL:
@@ -247,7 +257,8 @@ class Partition:
         if is_plain and not also and written is None:
             by = producer or NOBODY
             plain = BatchWritten(by.producer_id, by.epoch, by.sequence, added, base, now)
-            self._append_plain(batch, plain, done, durable=durable)
+            self._append_plain(batch, plain, producer is not None, base + added, done, durable)
+            self._newest_ns = now
             return plain
         delayed = None if dues is None else self._decide_delays(base, added, dues)
         originals, events = ids.join(self.id.partition, base, now)
@@ -279,23 +290,31 @@ class Partition:
         self._submit(staged, len(batch), durable=durable, written=written or staged.apply)
         return batch_written
 
-    def _append_plain(self, records: bytearray, batch: BatchWritten, done: Done, *, durable: bool) -> None:
+    def _append_plain(
+        self,
+        records: bytearray,
+        batch: BatchWritten,
+        is_numbered: bool,
+        next_offset: int,
+        done: Done,
+        durable: bool,
+    ) -> None:
         """In one entry with others that come before the next write."""
         joint, size = self._joint, len(records)
-        if joint is None or joint.durable is not durable or joint.size + size > JOINT_BYTES:
-            joint = self._begin_joint(size, durable=durable)
+        if joint is None or joint.durable != durable or joint.size + size > JOINT_BYTES:
+            joint = self._begin_joint(size, durable)
         else:
             self._commit.grow(joint.waiting, size)
-        joint.add(records, batch, done)
-        if batch.producer_id:
+        joint.add(records, batch, is_numbered, next_offset, done)
+        if is_numbered:
             self.producers.remember(batch)
-        self._next_offset, self._newest_ns = joint.pending.next_offset, batch.timestamp_ns
+        self._next_offset = next_offset
 
-    def _begin_joint(self, size: int, *, durable: bool) -> JointAppend:
-        joint = JointAppend(self._watermark.begin(self._next_offset), durable=durable)
+    def _begin_joint(self, size: int, durable: bool) -> JointAppend:
+        joint = JointAppend(self._watermark.begin(self._next_offset), durable)
         try:
             joint.waiting = self._commit.submit(
-                partial(self._close_joint, joint), size, partial(self._finish_joint, joint), durable=durable
+                partial(self._close_joint, joint), size, partial(self._finish_joint, joint), durable
             )
         except GoQueueError:
             self._refuse(joint.pending)
@@ -307,7 +326,8 @@ class Partition:
         """The entry, to which nothing is added any more."""
         if self._joint is joint:
             self._joint = None
-        append = AppendRecords(self.id, joint.take_records(), joint.pending.next_offset)
+        # As the class does it, in one step less for each entry.
+        append = tuple.__new__(AppendRecords, (self.id, joint.take_records(), joint.pending.next_offset))
         if not joint.numbered:
             return (append,)
         return append, self._streams.event(self._stream, written_together(joint.numbered))

@@ -10,7 +10,7 @@ from goqueue.core.producers.originals import Original, unpack_originals
 from goqueue.core.producers.window import BatchWritten
 from goqueue.engine.broker import Broker
 from goqueue.engine.new_records import Unsettled, choose_new
-from goqueue.engine.partition import Partition, ProducerBatch
+from goqueue.engine.partition import NO_IDS, Partition, ProducerBatch
 from goqueue.engine.schemas.holding import checked_at_once, hold_until_checked
 from goqueue.engine.tracing.publishing import note_published, note_refused_batch
 from goqueue.engine.transactions.joining import InTransaction, check_publish, join_operations
@@ -27,7 +27,10 @@ from goqueue.model.topic import Durability, Topic, TopicName
 __all__ = ["PublishBatch", "Published", "RecordPlace", "Reply", "publish", "publish_and_wait"]
 
 
-class PublishBatch(msgspec.Struct, frozen=True):
+MEMORY = Durability.MEMORY
+
+
+class PublishBatch:
     """Encoded records for one partition; the buffer belongs to the broker from here on.
 
     `ids` has one for each record, or None; the records carry them as headers, see `goqueue.model.record_id`.
@@ -35,18 +38,44 @@ class PublishBatch(msgspec.Struct, frozen=True):
     `dues` has an instant for each record, until which it is hidden; 0, or any that has passed, means at once.
     """
 
-    topic: TopicName
-    partition: int
-    records: bytearray
-    durability: Durability | None = None
-    producer: ProducerBatch | None = None
-    ids: Sequence[str | None] | None = None
-    partitions: int | None = None
-    dues: Sequence[int] | None = None
-    transaction: InTransaction | None = None
-    """The records count when it commits."""
-    is_checked: bool = False
-    """Whether its values are known to fit the schemas of the topic."""
+    __slots__ = (
+        "dues",
+        "durability",
+        "ids",
+        "is_checked",
+        "partition",
+        "partitions",
+        "producer",
+        "records",
+        "topic",
+        "transaction",
+    )
+
+    def __init__(
+        self,
+        topic: TopicName,
+        partition: int,
+        records: bytearray,
+        durability: Durability | None = None,
+        producer: ProducerBatch | None = None,
+        ids: Sequence[str | None] | None = None,
+        partitions: int | None = None,
+        dues: Sequence[int] | None = None,
+        transaction: InTransaction | None = None,
+        is_checked: bool = False,
+    ) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.records = records
+        self.durability = durability
+        self.producer = producer
+        self.ids = ids
+        self.partitions = partitions
+        self.dues = dues
+        self.transaction = transaction
+        """The records count when it commits."""
+        self.is_checked = is_checked
+        """Whether its values are known to fit the schemas of the topic."""
 
 
 class RecordPlace(msgspec.Struct, frozen=True):
@@ -100,7 +129,7 @@ class _Publishing:
         self._broker = broker
         self._request = request
         self._reply = reply
-        self._start_ns = broker.clock.now_ns()
+        self._start_ns = broker.now_ns()
         self._is_checked = request.is_checked
         self._partition: Partition
         self._topic: Topic
@@ -113,8 +142,8 @@ class _Publishing:
             self._refuse(refusal)
 
     def _go(self, broker: Broker, request: PublishBatch) -> None:
-        partition = self._partition = broker.partition(request.topic, request.partition)
-        topic = self._topic = broker.catalog.topic(request.topic)
+        partition = self._partition = broker.opened.find(request.topic, request.partition)
+        topic = self._topic = partition.topic
         if request.partitions is not None and request.partitions != topic.partitions:
             raise UnknownPartition(
                 f"{topic.name} has {topic.partitions} partitions, not {request.partitions}: the keys belong elsewhere",
@@ -146,13 +175,15 @@ class _Publishing:
         elif request.transaction is not None:
             self._write_in_transaction(request.transaction)
         else:
+            config = topic.config
             self._written = partition.append(
                 request.records,
                 self._done,
-                durable=(request.durability or topic.config.durability) is not Durability.MEMORY,
-                max_value_bytes=topic.config.max_value_bytes,
-                producer=producer,
-                dues=request.dues,
+                (request.durability or config.durability) is not MEMORY,
+                config.max_value_bytes,
+                producer,
+                NO_IDS,
+                request.dues,
             )
 
     def _go_on_checked(self) -> None:
@@ -173,12 +204,13 @@ class _Publishing:
         self._written = partition.append(
             request.records,
             done,
-            durable=False,
-            max_value_bytes=self._topic.config.max_value_bytes,
-            producer=request.producer,
-            dues=request.dues,
-            transaction=ref.number,
-            also=join_operations(broker, ref, partition.id),
+            False,
+            self._topic.config.max_value_bytes,
+            request.producer,
+            NO_IDS,
+            request.dues,
+            ref.number,
+            join_operations(broker, ref, partition.id),
         )
 
     def _write_new(self, ids: Sequence[str | None]) -> None:
@@ -200,18 +232,18 @@ class _Publishing:
             chosen.records,
             self._done,
             # An original is confirmed again only when it is durable; one sync does that for everything before it.
-            durable=chosen.repeats or durability is not Durability.MEMORY,
-            max_value_bytes=topic.config.max_value_bytes,
-            producer=request.producer,
-            ids=chosen.ids,
-            dues=_dues_of(request.dues, chosen.steps),
+            chosen.repeats or durability is not MEMORY,
+            topic.config.max_value_bytes,
+            request.producer,
+            chosen.ids,
+            _dues_of(request.dues, chosen.steps),
         )
 
     # Answering.
 
     def _done(self, refusal: GoQueueError | None) -> None:
         if refusal is None:
-            self._answer(_published(self._partition, self._written))
+            self._answer(_published(self._partition, self._written, False))
         else:
             self._partition.tally.refuse(refusal.code, self._written.count)
             self._answer(refusal)
@@ -224,7 +256,7 @@ class _Publishing:
     def _answer_when_confirmed(self, batch: BatchWritten) -> None:
         """A repeat must not be confirmed before the original is."""
         partition = self._partition
-        answer = _published(partition, batch, duplicate=True)
+        answer = _published(partition, batch, True)
         if batch.next_offset == batch.base_offset:
             self._broker.commit.when_durable(lambda refusal: self._answer(refusal or answer))
             return
@@ -242,13 +274,13 @@ class _Publishing:
 
     def _answer(self, result: Published | GoQueueError) -> None:
         self._reply(result)
-        broker = self._broker
-        if not broker.tracing.is_on:
+        tracing = self._broker.tracing
+        if not tracing.is_on:
             return
         if isinstance(result, GoQueueError):
-            note_refused_batch(broker, self._request, result, self._start_ns)
-        else:
-            note_published(broker, self._topic, self._request, result, self._start_ns)
+            note_refused_batch(self._broker, self._request, result, self._start_ns)
+        elif result.originals or not tracing.leaves_out(self._topic, 0 if result.duplicate else result.count):
+            note_published(self._broker, self._topic, self._request, result, self._start_ns)
 
 
 def _count(records: bytearray) -> int:
@@ -264,7 +296,7 @@ def _dues_of(dues: Sequence[int] | None, steps: Sequence[int] | None) -> Sequenc
     return dues if dues is None or steps is None else [dues[step] for step in steps]
 
 
-def _published(partition: Partition, batch: BatchWritten, *, duplicate: bool = False) -> Published:
+def _published(partition: Partition, batch: BatchWritten, duplicate: bool) -> Published:
     originals = unpack_originals(batch.originals) if batch.originals else ()
     return Published(
         partition.id.partition,

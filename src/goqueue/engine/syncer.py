@@ -32,7 +32,9 @@ class Syncer:
         self._loop = asyncio.get_running_loop()
         self._requests: SimpleQueue[bool] = SimpleQueue()
         self._is_asked = False
-        self._usual_ns = 0
+        self.usual_ns = 0
+        """How long a sync has taken of late."""
+        self.now_ns = clock.now_ns
         self._unanswered = 0
         self._thread = threading.Thread(target=self._run, name="gq-sync")
         self.may_run_here = True
@@ -84,9 +86,9 @@ class Syncer:
 
     def _note(self, took_ns: int) -> None:
         # One slow sync is forgotten after some quick ones.
-        self._usual_ns = max(took_ns, self._usual_ns - self._usual_ns // 8)
+        self.usual_ns = max(took_ns, self.usual_ns - self.usual_ns // 8)
         self._look()
         self.seconds.add(took_ns / NS_PER_S)
 
     def _look(self) -> None:
-        self.may_run_here = not self._unanswered and self._usual_ns < QUICK_NS
+        self.may_run_here = not self._unanswered and self.usual_ns < QUICK_NS

@@ -37,7 +37,11 @@ async def amend_topic(broker: Broker, name: TopicName, amend: Callable[[TopicCon
     def decide() -> tuple[CatalogEvent, list[Operation]]:
         return broker.catalog.alter(name, amend(broker.catalog.topic(name).config)), []
 
-    await _change(broker, decide, lambda: None)
+    def follow() -> None:
+        for partition in broker.partitions(name):
+            partition.topic = broker.catalog.topic(name)
+
+    await _change(broker, decide, follow)
     return broker.catalog.topic(name)
 
 

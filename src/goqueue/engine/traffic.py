@@ -1,11 +1,9 @@
 """What clients ask of each listener: how many are connected, what they asked, how it ended and how long it took."""
 
-from collections import defaultdict
-
 from goqueue.engine.histogram import SECONDS, Histogram
 from goqueue.engine.ports import Clock
 
-__all__ = ["FAILED", "OK", "REFUSED", "ListenerTraffic", "Traffic"]
+__all__ = ["FAILED", "OK", "REFUSED", "ListenerTraffic", "Meter", "Traffic"]
 
 OK = "ok"
 REFUSED = "refused"
@@ -15,28 +13,64 @@ FAILED = "failed"
 NS_PER_S = 1_000_000_000
 
 
+class Meter:
+    """Requests of one kind: how they ended, and how long they took unless they wait for something to happen."""
+
+    __slots__ = ("failed", "ok", "refused", "seconds")
+
+    def __init__(self) -> None:
+        self.ok = 0
+        self.refused = 0
+        self.failed = 0
+        self.seconds = Histogram(SECONDS)
+
+    def count(self, outcome: str) -> None:
+        if outcome == OK:
+            self.ok += 1
+        elif outcome == REFUSED:
+            self.refused += 1
+        else:
+            self.failed += 1
+
+    def took(self, duration_ns: int) -> None:
+        # The clock of a machine may be set back.
+        self.seconds.add(max(0, duration_ns) / NS_PER_S)
+
+
 class ListenerTraffic:
     """Kinds of requests are those that the listener knows, so there are only so many."""
 
     def __init__(self, clock: Clock) -> None:
         self.now_ns = clock.now_ns
         self.connections = 0
-        self.requests: defaultdict[tuple[str, str], int] = defaultdict(int)
-        """By kind and outcome."""
-        self.seconds: defaultdict[str, Histogram] = defaultdict(lambda: Histogram(SECONDS))
-        """By kind, of those that do not wait for something to happen."""
+        self._meters: dict[str, Meter] = {}
+
+    def meter(self, kind: str) -> Meter:
+        found = self._meters.get(kind)
+        if found is None:
+            found = self._meters[kind] = Meter()
+        return found
 
     def count(self, kind: str, outcome: str) -> None:
-        self.requests[kind, outcome] += 1
+        self.meter(kind).count(outcome)
 
     def took(self, kind: str, duration_ns: int) -> None:
-        # The clock of a machine may be set back.
-        self.seconds[kind].add(max(0, duration_ns) / NS_PER_S)
+        self.meter(kind).took(duration_ns)
 
-    def answered(self, kind: str, outcome: str, began_ns: int) -> None:
-        """Both, of a request that began then."""
-        self.requests[kind, outcome] += 1
-        self.seconds[kind].add(max(0, self.now_ns() - began_ns) / NS_PER_S)
+    @property
+    def requests(self) -> dict[tuple[str, str], int]:
+        """How many there were, by kind and outcome."""
+        counted = (
+            (kind, outcome, number)
+            for kind, meter in tuple(self._meters.items())
+            for outcome, number in ((OK, meter.ok), (REFUSED, meter.refused), (FAILED, meter.failed))
+        )
+        return {(kind, outcome): number for kind, outcome, number in counted if number}
+
+    @property
+    def seconds(self) -> dict[str, Histogram]:
+        """By kind, of those that do not wait for something to happen."""
+        return {kind: meter.seconds for kind, meter in tuple(self._meters.items()) if any(meter.seconds.counts)}
 
 
 class Traffic:

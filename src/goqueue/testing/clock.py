@@ -11,7 +11,7 @@ NS_PER_MS = 1_000_000
 
 
 class FakeClock:
-    """Starts at a fixed moment; only `advance_ms` moves it, and wakes those whose time has come."""
+    """Starts at a fixed moment; only `advance_ms` and `advance_ns` move it, and wake those whose time has come."""
 
     def __init__(self, now_ns: int = 1_700_000_000_000_000_000) -> None:
         self._now_ns = now_ns
@@ -28,7 +28,10 @@ class FakeClock:
         await wake_up
 
     def advance_ms(self, duration_ms: int) -> None:
-        self._now_ns += duration_ms * NS_PER_MS
+        self.advance_ns(duration_ms * NS_PER_MS)
+
+    def advance_ns(self, duration_ns: int) -> None:
+        self._now_ns += duration_ns
         while self._sleepers and self._sleepers[0][0] <= self._now_ns:
             _, _, wake_up = heapq.heappop(self._sleepers)
             if not wake_up.done():

@@ -1,8 +1,13 @@
-"""Append to a partition and read it back."""
+"""Append to a partition and read it back; a broker that has no room for more to write."""
 
 import asyncio
+import threading
+from contextlib import asynccontextmanager
 
 from goqueue import codec
+from goqueue.core.producers.identities import IdentityGiven
+from goqueue.engine.broker import PRODUCER_IDS
+from goqueue.engine.group_commit import INLINE_BYTES, PENDING_BYTES
 from goqueue.errors import GoQueueError
 from goqueue.model.record import Record
 
@@ -33,3 +38,28 @@ def values_from(partition, offset: int = 0) -> list[bytes | None]:
         found += [record.value for record in codec.decode(chunk.records)] if chunk.records else []
         offset = chunk.next_offset
     return found
+
+
+@asynccontextmanager
+async def too_much_is_waiting(broker, monkeypatch):
+    """As long as one write is held back and there is no room for more behind it."""
+    may_write, write = threading.Event(), broker.storage.write
+
+    def held_back(entries):
+        assert may_write.wait(10)
+        return write(entries)
+
+    entry = (broker.streams.event(PRODUCER_IDS, IdentityGiven(1, 0)),)
+    waiting = []
+    with monkeypatch.context() as patched:
+        patched.setattr(broker.storage, "write", held_back)
+        try:
+            # The first is in the hands of the writer's thread, the second takes all the room there is behind it.
+            for size in (INLINE_BYTES + 1, PENDING_BYTES):
+                waiting.append(asyncio.create_task(broker.commit.write(entry, size)))
+                for _ in range(5):
+                    await asyncio.sleep(0)
+            yield
+        finally:
+            may_write.set()
+            await asyncio.gather(*waiting)

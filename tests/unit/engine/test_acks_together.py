@@ -9,6 +9,7 @@ import pytest
 from goqueue.engine.queue import settle
 from goqueue.errors import GoQueueError, StorageBusy, UnknownReceipt
 from tests.unit.engine.queue_scene import GROUP, LOG, lease, made_topic, take, values
+from tests.unit.engine.support import too_much_is_waiting
 
 COUNT = 6
 
@@ -22,15 +23,15 @@ async def scene(open_broker):
 
 
 def written_events(broker, monkeypatch):
-    """How many entries are handed to be written from now on."""
+    """Entries that are written from now on."""
     entries = []
-    submit = broker.commit.submit
+    write = broker.storage.write
 
-    def counted(entry, *arguments, **options):
-        entries.append(entry)
-        return submit(entry, *arguments, **options)
+    def counted(given):
+        entries.extend(given)
+        return write(given)
 
-    monkeypatch.setattr(broker.commit, "submit", counted)
+    monkeypatch.setattr(broker.storage, "write", counted)
     return entries
 
 
@@ -103,11 +104,7 @@ async def test_all_of_them_hear_that_nothing_could_be_written(scene, monkeypatch
     broker, leases = scene
     state, tasks = await while_busy(broker, *leases)
 
-    def full(*_, **__):
-        raise StorageBusy("too much is waiting to be written")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(broker.commit, "submit", full)
+    async with too_much_is_waiting(broker, monkeypatch):
         state.turn.release()
         outcomes = await asyncio.gather(*tasks, return_exceptions=True)
     assert [type(one) for one in outcomes] == [StorageBusy] * COUNT

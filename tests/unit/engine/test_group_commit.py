@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from goqueue.engine.group_commit import INLINE_BYTES, PENDING_BYTES, SYNC_HERE_BYTES, GroupCommit
+from goqueue.engine.group_commit import INLINE_BYTES, PENDING_BYTES, SYNC_HERE_BYTES, WAIT_NS, GroupCommit
 from goqueue.engine.ports import StateEvent
 from goqueue.engine.syncer import Syncer
 from goqueue.errors import DiskFull, StorageBusy, StorageFailed
@@ -31,6 +31,7 @@ class ScriptedStorage:
         self.writing_threads: set[int] = set()
         self.clock = FakeClock()
         self.sync_takes_ms = 0
+        self.sync_takes_us = 0
         self.syncing_threads: list[int] = []
         self.begun_after: list[int] = []
         """How much was written when the disk was told to begin."""
@@ -49,7 +50,7 @@ class ScriptedStorage:
         assert self.may_sync.wait(10)
         self.syncs += 1
         self.syncing_threads.append(threading.get_ident())
-        self.clock.advance_ms(self.sync_takes_ms)
+        self.clock.advance_ns(1_000_000 * self.sync_takes_ms + 1000 * self.sync_takes_us)
         if self.sync_failure is not None:
             raise self.sync_failure
         return lsn
@@ -191,12 +192,58 @@ async def test_a_disk_that_was_slow_is_not_waited_for_on_the_loop_until_it_is_qu
     assert here[-1]
 
 
-async def test_a_sync_on_the_loop_waits_for_what_is_just_coming_in(commit, storage):
-    first = asyncio.create_task(commit.write(entry("first"), 1))
-    while not storage.happened:
+async def together(commit, *names: str) -> None:
+    await asyncio.gather(*(commit.write(entry(name), 1) for name in names))
+
+
+async def passes(count: int) -> None:
+    for _ in range(count):
         await asyncio.sleep(0)
-    second: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    commit.submit(entry("second"), 1, lambda _: second.set_result(None), durable=True)
-    await asyncio.gather(first, second)
-    assert storage.happened == ["first", "second"]
-    assert storage.syncs == 1
+
+
+async def test_those_who_were_served_together_are_waited_for(commit, storage):
+    storage.sync_takes_us = 100
+    await together(commit, "a", "b")
+    first = asyncio.create_task(commit.write(entry("c"), 1))
+    await passes(10)
+    assert storage.happened == ["a", "b"]
+    await asyncio.gather(first, commit.write(entry("d"), 1))
+    assert storage.happened == ["a", "b", "c", "d"]
+    assert storage.syncs == 2
+
+
+async def test_nobody_is_waited_for_longer_than_half_of_a_sync_takes(commit, storage):
+    storage.sync_takes_us = 100
+    await together(commit, "a", "b")
+    alone = asyncio.create_task(commit.write(entry("c"), 1))
+    await passes(10)
+    storage.clock.advance_ns(49_000)
+    await passes(10)
+    assert storage.happened == ["a", "b"]
+    storage.clock.advance_ns(1000)
+    await alone
+    assert storage.happened == ["a", "b", "c"]
+
+
+async def test_after_a_slow_sync_nobody_is_waited_for_longer_than_usual(commit, storage):
+    storage.sync_takes_us = 2900
+    await together(commit, "a", "b")
+    alone = asyncio.create_task(commit.write(entry("c"), 1))
+    await passes(10)
+    storage.clock.advance_ns(WAIT_NS)
+    await alone
+
+
+async def test_who_was_served_alone_waits_for_nobody(commit, storage):
+    storage.sync_takes_us = 100
+    await commit.write(entry("a"), 1)
+    await commit.write(entry("b"), 1)
+    await commit.write(entry("c"), 1)
+    assert storage.syncs == 3
+
+
+async def test_much_waits_for_nobody(commit, storage):
+    storage.sync_takes_us = 100
+    await together(commit, "a", "b")
+    await commit.write(entry("much"), SYNC_HERE_BYTES + 1)
+    assert storage.happened == ["a", "b", "much"]

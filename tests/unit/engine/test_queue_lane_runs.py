@@ -3,6 +3,7 @@
 import asyncio
 import random
 from array import array
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -178,22 +179,29 @@ def noted_reads(monkeypatch, broker):
     """Ranges of the log that were read."""
     seen = []
     log = broker.partition(TOPIC, 0).log
-    read = log.read
 
     def noted(offset, max_bytes, end):
         seen.append((offset, end))
-        return read(offset, max_bytes, end)
+        return log.read(offset, max_bytes, end)
 
-    monkeypatch.setattr(log, "read", noted)
+    read_by(monkeypatch, broker, read=noted)
     return seen
+
+
+def read_by(monkeypatch, broker, **functions):
+    """Have these called in place of those of the log."""
+    partition = broker.partition(TOPIC, 0)
+    names = [name for name in dir(partition.log) if not name.startswith("__")]
+    kept = SimpleNamespace(**{name: getattr(partition.log, name) for name in names} | functions)
+    monkeypatch.setattr(partition, "log", kept)
 
 
 async def test_a_backlog_of_one_priority_is_read_once_for_several_polls(open_broker, small_blocks, monkeypatch):
     async with open_broker() as broker:
         await made_topic(broker, *(b"%d" % number for number in range(200)))
         log = broker.partition(TOPIC, 0).log
-        peek, peeked = log.peek, []
-        monkeypatch.setattr(log, "peek", lambda offset, size: peeked.append(offset) or peek(offset, size))
+        peeked = []
+        read_by(monkeypatch, broker, peek=lambda offset, size: peeked.append(offset) or log.peek(offset, size))
         reads = noted_reads(monkeypatch, broker)
         polls = await drained(broker, 10)
         assert [[one.value for one in poll] for poll in polls] == [
@@ -255,7 +263,6 @@ async def test_records_that_the_log_has_no_more_are_passed_over_and_hold_up_nobo
         await made_topic(broker)
         await published(broker, *[Record(value=b"x", priority=number % priorities + 2) for number in range(256)])
         log = broker.partition(TOPIC, 0).log
-        read, peek = log.read, log.peek
 
         def left_of(records):
             whole = bytes(records[: codec.scan(records).end])
@@ -263,11 +270,13 @@ async def test_records_that_the_log_has_no_more_are_passed_over_and_hold_up_nobo
             return codec.pick(whole, array("q", kept).tobytes())[0]
 
         def read_left(offset, max_bytes, end):
-            chunk = read(offset, max_bytes, end)
+            chunk = log.read(offset, max_bytes, end)
             return msgspec.structs.replace(chunk, records=left_of(chunk.records))
 
-        monkeypatch.setattr(log, "read", read_left)
-        monkeypatch.setattr(log, "peek", lambda offset, max_bytes: left_of(peek(offset, max_bytes)))
+        def peek_left(offset, max_bytes):
+            return left_of(log.peek(offset, max_bytes))
+
+        read_by(monkeypatch, broker, read=read_left, peek=peek_left)
         polls = await drained(broker, 10)
         assert sorted(one.offset for poll in polls for one in poll) == sorted(set(range(256)) - gone)
         assert broker.queues.get("billing", LOG).delivery.floor == 256

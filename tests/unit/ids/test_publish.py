@@ -9,6 +9,7 @@ from goqueue.engine.publish import PublishBatch, publish_and_wait
 from goqueue.engine.topics import amend_topic, create_topic
 from goqueue.errors import CorruptBatch, DiskFull, InvalidRequest, StorageBusy
 from goqueue.model.topic import Durability, TopicConfig, topic_name
+from tests.unit.engine.support import too_much_is_waiting
 from tests.unit.ids.scene import MINUTE_MS, ORDERS, Scene, batch_of, ids_in, places, request, send, start
 
 
@@ -164,12 +165,7 @@ async def test_a_refused_record_does_not_stand_in_the_way_of_the_next_attempt(sc
 
 async def test_a_record_refused_by_a_busy_broker_does_not_stand_in_the_way(scene, monkeypatch):
     async with scene.with_topic() as broker:
-
-        def busy(*_, **__):
-            raise StorageBusy("full")
-
-        with monkeypatch.context() as patch:
-            patch.setattr(broker.commit, "submit", busy)
+        async with too_much_is_waiting(broker, monkeypatch):
             with pytest.raises(StorageBusy):
                 await send(broker, "a")
         assert places(await send(broker, "a")) == [(0, 0, False)]

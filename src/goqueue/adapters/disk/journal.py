@@ -96,9 +96,10 @@ class Journal:
     def stage(self, parts: list[Buffer], operations: int) -> None:
         """Take an entry for the next `flush`."""
         lsn = Lsn(self._staged_lsn + 1)
-        frame = encode_frame(parts, operations, nonce=self._nonce, lsn=lsn, durable_lsn=self.durable_lsn)
-        self._staged += frame
-        self._staged_bytes += sum(map(len, frame))
+        frame = encode_frame(parts, operations, self._nonce, lsn, self.durable_lsn)
+        for part in frame:
+            self._staged.append(part)
+            self._staged_bytes += len(part)
         self._staged_lsn = lsn
 
     def flush(self) -> None:

@@ -138,8 +138,10 @@ def _encode(kind: int, name: str, body: bytes) -> list[Buffer]:
     return [_OPERATION.pack(kind, len(encoded), len(body)) + encoded, body]
 
 
-def encode_frame(parts: list[Buffer], operations: int, *, nonce: int, lsn: int, durable_lsn: int) -> list[Buffer]:
-    length = sum(map(len, parts))
+def encode_frame(parts: list[Buffer], operations: int, nonce: int, lsn: int, durable_lsn: int) -> list[Buffer]:
+    length = 0
+    for part in parts:
+        length += len(part)
     checked = _CHECKED.pack(length, operations, nonce, lsn, durable_lsn)
     if length <= JOINED_BYTES:
         frame = b"".join((checked, *parts))

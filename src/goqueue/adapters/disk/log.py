@@ -94,16 +94,18 @@ class DiskLog:
 
     def takes(self, records: Buffer) -> bool:
         """Whether these follow on what is here, and there is nothing wrong with it."""
-        end = self._segments[-1].info.next_offset if self._segments else 0
+        end = 0
+        if self._segments:
+            last = self._segments[-1]
+            end = last.info.next_offset
         return self.failure is None and int.from_bytes(records[8:16], "big") == end
 
     def stage(self, records: Buffer, next_offset: int) -> tuple[int, int]:
         """Take records for the next `flush`; returns the segment's base offset and the position in its file."""
-        segments = self._segments
-        if not segments or 0 < segments[-1].info.size > self._segment_bytes - len(records):
+        if not self._segments or 0 < self._segments[-1].info.size > self._segment_bytes - len(records):
             self._roll(self.next_offset)
-            segments = self._segments
-        return segments[-1].stage(records, next_offset)
+        last = self._segments[-1]
+        return last.stage(records, next_offset)
 
     def _roll(self, base_offset: int, *, keep_content: bool = False) -> None:
         if self._segments:
@@ -120,11 +122,16 @@ class DiskLog:
     def flush(self) -> None:
         """Write what is staged to the page cache."""
         if self._segments:
-            self._segments[-1].flush()
+            last = self._segments[-1]
+            last.flush()
 
     def confirm(self) -> None:
         """The staged records are in the journal too: this is the end to go back to when a later write fails."""
-        self._good = (self._segments, self._segments[-1].info if self._segments else None)
+        info = None
+        if self._segments:
+            last = self._segments[-1]
+            info = last.info
+        self._good = (self._segments, info)
 
     def rewind(self) -> None:
         """Go back to the last confirmed end."""

@@ -8,7 +8,6 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import NamedTuple
 
 import msgspec
 
@@ -56,9 +55,12 @@ class OpenSegments:
                 oldest.let_go()
 
 
-class _Opened(NamedTuple):
-    file: File
-    entries: SegmentIndex
+class _Opened:
+    __slots__ = ("entries", "file")
+
+    def __init__(self, file: File, entries: SegmentIndex) -> None:
+        self.file = file
+        self.entries = entries
 
 
 class _End(msgspec.Struct, frozen=True):
@@ -111,18 +113,20 @@ class Segment:
     def stage(self, records: Buffer, next_offset: int) -> tuple[int, int]:
         """Take stamped records for the next `flush`; returns the segment's base offset and their place in its file."""
         info = self.info
-        size = info.size
-        newest = (self._opened or self._open()).entries.add(records, size, info.max_timestamp_ns)
+        base_offset, size = info.base_offset, info.size
+        opened = self._opened or self._open()
+        newest = opened.entries.add(records, size, info.max_timestamp_ns)
         self._staged.append(records)
-        self.info = SegmentInfo(info.base_offset, next_offset, size + len(records), newest)
-        return info.base_offset, size
+        self.info = SegmentInfo(base_offset, next_offset, size + len(records), newest)
+        return base_offset, size
 
     def flush(self) -> None:
         """Write what is staged to the page cache."""
         if self._staged:
             staged, self._staged = self._staged, []
             self._unsynced = True
-            (self._opened or self._open()).file.write(self._written.size, staged)
+            opened = self._opened or self._open()
+            opened.file.write(self._written.size, staged)
             self._written = _End(self.info.size, self.info.next_offset)
 
     def rewind(self, info: SegmentInfo) -> None:
@@ -130,7 +134,8 @@ class Segment:
         self._staged = []
         self.info = info
         self._written = _End(info.size, info.next_offset)
-        file, index = self._open()
+        opened = self._open()
+        file, index = opened.file, opened.entries
         try:
             index.cut(info.size)
         except DamagedIndex:
@@ -169,7 +174,8 @@ class Segment:
 
     def keep_rest(self) -> None:
         """Count intact records right behind the known end as part of the segment."""
-        file, index = self._open()
+        opened = self._open()
+        file, index = opened.file, opened.entries
         for found in walk(file, self.info.size, file.size(), expected_offset=0, next_offset=1 << 62):
             info = self.info
             if not isinstance(found, Run) or found.first_offset != info.next_offset:
@@ -229,7 +235,8 @@ class Segment:
 
     def read(self, offset: int, max_bytes: int, limit_offset: int) -> Chunk:
         """Intact records from `offset` on, below `limit_offset`, at least one if there is any."""
-        file, index = self._open()
+        opened = self._open()
+        file, index = opened.file, opened.entries
         end = self._written
         expected, position = self._before(file, index, offset)
         damage: list[Damage] = []
@@ -243,7 +250,8 @@ class Segment:
 
     def peek(self, offset: int, max_bytes: int) -> bytes:
         """As the log's: so many bytes and those of the stretch between two entries of the index."""
-        file, index = self._open()
+        opened = self._open()
+        file, index = opened.file, opened.entries
         end = self._written
         _, position = self._before(file, index, offset)
         return file.read(position, min(max_bytes + INDEX_INTERVAL, end.size - position))
@@ -257,7 +265,8 @@ class Segment:
 
     def offset_at(self, timestamp_ns: int, limit_offset: int) -> int | None:
         """The first offset whose record is not older than the given time, or None."""
-        file, index = self._open()
+        opened = self._open()
+        file, index = opened.file, opened.entries
         end = self._written
         try:
             expected, position = index.before_time(timestamp_ns)

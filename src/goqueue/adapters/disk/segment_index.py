@@ -10,6 +10,8 @@ __all__ = ["OFFSETS_SUFFIX", "TIMES_SUFFIX", "SegmentIndex"]
 
 OFFSETS_SUFFIX, TIMES_SUFFIX = ".index", ".timeindex"
 
+_index_entries = codec.index_entries
+
 WORTH_WRITING = 64
 """New entries (256 KiB of log) below which a growing index is not written again; the rest is walked at opening."""
 
@@ -42,7 +44,7 @@ class SegmentIndex:
 
     def add(self, records: Buffer, position: int, max_timestamp_ns: int) -> int:
         """Index records just appended at `position`; returns the highest timestamp so far."""
-        entries = codec.index_entries(records, position, self._next_at, INDEX_INTERVAL, max_timestamp_ns)
+        entries = _index_entries(records, position, self._next_at, INDEX_INTERVAL, max_timestamp_ns)
         if entries.offsets:
             self._times.add(entries.times)
             self._offsets.add(entries.offsets)

@@ -2,16 +2,17 @@
 
 from collections import deque
 
-import msgspec
-
 __all__ = ["Pending", "Watermark"]
 
 
-class Pending(msgspec.Struct):
+class Pending:
     """One append under way; until it is confirmed it may still become larger."""
 
-    next_offset: int
-    confirmed: bool = False
+    __slots__ = ("confirmed", "next_offset")
+
+    def __init__(self, next_offset: int) -> None:
+        self.next_offset = next_offset
+        self.confirmed = False
 
 
 class Watermark:
@@ -34,8 +35,12 @@ class Watermark:
         """Whether the watermark moved."""
         pending.confirmed = True
         moved = False
-        while self._pending and self._pending[0].confirmed:
-            self.offset = self._pending.popleft().next_offset
+        while self._pending:
+            first = self._pending[0]
+            if not first.confirmed:
+                break
+            self._pending.popleft()
+            self.offset = first.next_offset
             moved = True
         return moved
 

@@ -53,7 +53,7 @@ class ProducerIdentities:
         """Refuse an identity that was never given out or has been taken over."""
         if not 0 < producer_id < self._next_id:
             raise UnknownProducer(f"there is no producer {producer_id}")
-        current = self._epochs.get(producer_id, 0)
+        current = self._epochs.get(producer_id, 0) if self._epochs else 0
         if epoch < current:
             raise ProducerFenced(f"producer {producer_id} has epoch {current} now, not {epoch}")
         if epoch > current and not self._may_have_forgotten(producer_id):

@@ -7,7 +7,6 @@ forgotten when there are too many, and after a week.
 
 from collections import OrderedDict, deque
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -55,11 +54,16 @@ def written_together(batches: Sequence[BatchWritten]) -> ProducerEvent:
     return batches[0] if len(batches) == 1 else _encode(batches)
 
 
-class _Producer(NamedTuple):
+class _Producer:
     """What a partition knows of one producer; there is always at least one batch."""
 
-    epoch: int
-    batches: deque[BatchWritten]
+    __slots__ = ("batches", "epoch", "next_sequence")
+
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
+        self.batches: deque[BatchWritten] = deque(maxlen=BATCHES_REMEMBERED)
+        self.next_sequence = 0
+        """The number of the record that is expected next."""
 
 
 class ProducerWindow:
@@ -79,14 +83,12 @@ class ProducerWindow:
             return None
         if epoch < known.epoch:
             raise ProducerFenced(f"producer {producer_id} has a newer epoch, {known.epoch}, than {epoch}")
-        last = known.batches[-1]
-        expected = last.sequence + last.count
-        if sequence == expected:
+        if sequence == known.next_sequence:
             return None
         for batch in known.batches:
             if batch.sequence == sequence:
                 return batch
-        raise OutOfOrderSequence(f"producer {producer_id} sent record {sequence}, expected was {expected}")
+        raise OutOfOrderSequence(f"producer {producer_id} sent record {sequence}, expected was {known.next_sequence}")
 
     def apply(self, event: ProducerEvent) -> None:
         if isinstance(event, BatchWritten):
@@ -98,9 +100,9 @@ class ProducerWindow:
     def remember(self, batch: BatchWritten) -> None:
         known = self._producers.get(batch.producer_id)
         if known is None or batch.epoch > known.epoch:
-            known = _Producer(batch.epoch, deque(maxlen=BATCHES_REMEMBERED))
-            self._producers[batch.producer_id] = known
+            known = self._producers[batch.producer_id] = _Producer(batch.epoch)
         known.batches.append(batch)
+        known.next_sequence = batch.sequence + batch.count
         self._producers.move_to_end(batch.producer_id)
         if len(self._producers) > PRODUCERS_REMEMBERED:
             self._producers.popitem(last=False)
@@ -115,6 +117,8 @@ class ProducerWindow:
             return
         while known.batches.pop() != batch:
             pass
+        # Sent again, it is the one that is expected.
+        known.next_sequence = batch.sequence
         if not known.batches:
             del self._producers[batch.producer_id]
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,6 +17,7 @@ __all__ = ["Rules", "ValueRules"]
 
 MOST_SUBJECTS = 20_000
 MOST_PAYLOADS = 500
+OFF, ON = SchemaValidation.OFF, SchemaValidation.ON
 
 
 class Rules(msgspec.Struct, frozen=True):
@@ -33,9 +33,9 @@ class Rules(msgspec.Struct, frozen=True):
 class ValueRules:
     """Most publishes ask only whether there is anything to check: that is a look into a dictionary."""
 
-    def __init__(self, registry: "Callable[[], Registry | None]") -> None:
-        """`registry` gives none as long as nobody has registered anything."""
-        self._registry = registry
+    def __init__(self) -> None:
+        self.registry: Registry | None = None
+        """None as long as nobody has registered anything."""
         self._revision = -1
         self._purges = -1
         self._rules: dict[str, Rules | None] = {}
@@ -43,18 +43,21 @@ class ValueRules:
         self.making: dict[int, asyncio.Task[Payloads]] = {}
         """Those that somebody waits for."""
 
+    def use(self, registry: "Registry") -> None:
+        self.registry = registry
+
     def of(self, topic: Topic) -> Rules | None:
         """None when every value may be published."""
         config = topic.config
         validation = config.schema_validation
-        if validation is SchemaValidation.OFF:
+        if validation is OFF:
             return None
-        registry = self._registry()
-        if registry is None and validation is not SchemaValidation.ON:
+        registry = self.registry
+        if registry is None and validation is not ON:
             return None
         subject = config.schema_subject or topic.name
         found = None if registry is None else self._of_subject(registry, subject)
-        if found is None and validation is SchemaValidation.ON:
+        if found is None and validation is ON:
             return Rules(subject)
         return found
 
@@ -67,8 +70,8 @@ class ValueRules:
 
     def payloads(self, schema_id: int) -> "Payloads | None":
         """What values of the schema are checked with, if it is at hand."""
-        if (registry := self._registry()) is not None:
-            self._keep_up(registry)
+        if self.registry is not None:
+            self._keep_up(self.registry)
         found = self._payloads.get(schema_id)
         if found is not None:
             self._payloads.move_to_end(schema_id)
@@ -76,7 +79,7 @@ class ValueRules:
 
     def keep(self, schema_id: int, payloads: "Payloads", *, purges: int) -> None:
         """`purges` is the count of the registry when the schema was parsed."""
-        registry = self._registry()
+        registry = self.registry
         if registry is not None and purges == registry.purges:
             self._keep_up(registry)
             self._payloads[schema_id] = payloads

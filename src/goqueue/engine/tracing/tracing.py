@@ -31,6 +31,7 @@ class Tracing:
     def __init__(self, clock: Clock, settings: TracingSettings | None = None) -> None:
         self.settings = settings or TracingSettings()
         self.is_on = self.settings.enabled
+        self._rate = self.settings.rate
         self.clock = clock
         self.started_ns = clock.now_ns()
         self.ring = Ring(self.settings.ring)
@@ -50,7 +51,16 @@ class Tracing:
 
     def sampler(self, topic: Topic) -> Sampler:
         rate = topic.config.trace_rate
-        return sampler(self.settings.rate if rate is None else rate)
+        return sampler(self._rate if rate is None else rate)
+
+    def leaves_out(self, topic: Topic, records: int) -> bool:
+        """Whether no record of the topic is traced, unless it fails; then those are counted."""
+        config = topic.config
+        rate = config.trace_rate
+        if (self._rate if rate is None else rate) > 0:
+            return False
+        self.sampled_out += records
+        return True
 
     def note(self, run: SpanRun) -> None:
         self.note_all((run,))

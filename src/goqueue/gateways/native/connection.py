@@ -15,7 +15,7 @@ from goqueue.wire.native.frames import FrameFlag, Opcode, frame_head
 from goqueue.wire.native.messages import ErrorReply
 from goqueue.wire.native.reader import FrameProtocol
 
-__all__ = ["Connection", "ConnectionHome", "ConnectionLimits", "Dispatch"]
+__all__ = ["Connection", "ConnectionHome", "ConnectionLimits", "Dispatch", "Exchange"]
 
 Buffer = bytes | bytearray | memoryview
 Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
@@ -45,8 +45,8 @@ class ConnectionLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Dispatch(Protocol):
     """Carries out a request; replies through the connection, now or later."""
 
-    def __call__(
-        self, connection: "Connection", opcode: int, flags: int, correlation: int, head: memoryview, tail: memoryview
+    def take(
+        self, connection: "Exchange", opcode: int, flags: int, correlation: int, head: memoryview, tail: memoryview
     ) -> None: ...
     def end_waits(self) -> None:
         """Answer now what only waits for something to happen."""
@@ -55,13 +55,13 @@ class Dispatch(Protocol):
 class ConnectionHome(Protocol):
     """Who keeps the connections; `opened` says whether there is room for one more."""
 
-    def opened(self, connection: "Connection") -> bool: ...
-    def idle(self, connection: "Connection") -> None: ...
-    def closed(self, connection: "Connection") -> None: ...
+    def opened(self, connection: "Exchange") -> bool: ...
+    def idle(self, connection: "Exchange") -> None: ...
+    def closed(self, connection: "Exchange") -> None: ...
 
 
-class Connection(FrameProtocol):
-    """Made by the listener for each client."""
+class Exchange(FrameProtocol):
+    """Frames in, replies out. `Connection` is what the event loop knows it as."""
 
     def __init__(self, dispatch: Dispatch, limits: ConnectionLimits, home: ConnectionHome, scratch: memoryview) -> None:
         super().__init__(scratch, limits.frame_bytes)
@@ -186,7 +186,7 @@ class Connection(FrameProtocol):
             raise InvalidRequest("the first frame is not HELLO", hint="use a native client")
         under_way[correlation] = size = len(head) + len(tail)
         self._bytes_under_way += size
-        self._dispatch(self, opcode, flags, correlation, head, tail)
+        self._dispatch.take(self, opcode, flags, correlation, head, tail)
         if len(under_way) >= self._most_requests or self._bytes_under_way >= self._most_bytes:
             self._balance()
         return not self._reading_paused and not self.is_closing
@@ -257,6 +257,12 @@ class Connection(FrameProtocol):
             self._read_on()
         if not self._reading_paused and not self.is_closing:
             self._transport.resume_reading()
+
+
+class Connection(Exchange, asyncio.BufferedProtocol):
+    """Made by the listener for each client."""
+
+    __slots__ = ()
 
 
 def encode_error(error: GoQueueError) -> bytes:

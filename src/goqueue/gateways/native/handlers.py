@@ -6,7 +6,6 @@ for each of these would be felt. Everything else runs as a task of its connectio
 
 import asyncio
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -14,39 +13,27 @@ import msgspec
 from goqueue import __version__
 from goqueue.engine.broker import Broker
 from goqueue.engine.fetch import offset_at
-from goqueue.engine.partition import ProducerBatch
 from goqueue.engine.producers import init_producer
-from goqueue.engine.publish import PublishBatch, Published, Reply, publish
 from goqueue.engine.traffic import FAILED, OK, REFUSED
-from goqueue.errors import (
-    DiskFull,
-    GoQueueError,
-    InternalError,
-    InvalidRequest,
-    LogReadOnly,
-    StorageBusy,
-    StorageFailed,
-)
-from goqueue.gateways.native.connection import Connection
+from goqueue.errors import GoQueueError, InternalError, InvalidRequest
+from goqueue.gateways.native.connection import Exchange
 from goqueue.gateways.native.fetching import FETCH_BYTES, Fetching
-from goqueue.gateways.native.in_transaction import in_transaction
+from goqueue.gateways.native.outcomes import outcome_of
+from goqueue.gateways.native.publishing import Publishing
 from goqueue.gateways.native.routes import FAMILIES, Answer, AnswerSoon, AtOnce, Handler, by_opcode
 from goqueue.gateways.native.waits import Waits
 from goqueue.model.isolation import Isolation
-from goqueue.model.topic import Durability, TopicName
+from goqueue.model.topic import TopicName
 from goqueue.wire.native import messages
-from goqueue.wire.native.frames import PROTOCOL_VERSION, FrameFlag, Opcode
+from goqueue.wire.native.frames import PROTOCOL_VERSION, Opcode
 
 __all__ = ["Handlers"]
 
 PUBLISH = int(Opcode.PUBLISH)
-NO_REPLY = int(FrameFlag.NO_REPLY)
 WAITING = frozenset({Opcode.FETCH, Opcode.TAKE, Opcode.HEARTBEAT})
 """Requests that may wait for something to happen, so how long they take says nothing."""
 WEIGHED = (messages.Fetch, messages.Take)
 """Requests that say how many bytes they want."""
-FAILURES = (InternalError, StorageBusy, StorageFailed, DiskFull, LogReadOnly)
-"""Errors that are the broker's, not those of who asks."""
 
 
 class _Route(NamedTuple):
@@ -58,7 +45,6 @@ class _Route(NamedTuple):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode_publish = msgspec.msgpack.Decoder(messages.Publish).decode
 
 
 class Handlers:
@@ -67,6 +53,7 @@ class Handlers:
     def __init__(self, broker: Broker, report_bug: Callable[[BaseException], None]) -> None:
         self._broker = broker
         self._traffic = broker.traffic.native
+        self._publishing = Publishing(broker, self._traffic)
         self._report_bug = report_bug
         self._waits = Waits()
         self._routes: dict[int, _Route] = {}
@@ -78,12 +65,12 @@ class Handlers:
             (Opcode.LIST_OFFSETS, messages.ListOffsets, self._list_offsets),
         )
 
-    def __call__(
-        self, connection: Connection, opcode: int, flags: int, correlation: int, head: memoryview, tail: memoryview
+    def take(
+        self, connection: Exchange, opcode: int, flags: int, correlation: int, head: memoryview, tail: memoryview
     ) -> None:
         try:
             if opcode == PUBLISH:
-                self._publish(connection, flags, correlation, head, tail)
+                self._publishing.take(connection, flags, correlation, head, tail)
             elif opcode == Opcode.HELLO:
                 self._hello(connection, correlation, head)
             else:
@@ -103,7 +90,7 @@ class Handlers:
     # The connection itself.
 
     @staticmethod
-    def _hello(connection: Connection, correlation: int, head: memoryview) -> None:
+    def _hello(connection: Exchange, correlation: int, head: memoryview) -> None:
         hello = msgspec.msgpack.decode(head, type=messages.Hello)
         if PROTOCOL_VERSION not in hello.versions:
             raise InvalidRequest(
@@ -114,7 +101,7 @@ class Handlers:
         welcome = messages.Welcome(PROTOCOL_VERSION, f"goqueue {__version__}", connection.frame_limit)
         connection.reply(Opcode.HELLO, correlation, _encode(welcome))
 
-    def _start(self, connection: Connection, opcode: int, correlation: int, head: memoryview) -> None:
+    def _start(self, connection: Exchange, opcode: int, correlation: int, head: memoryview) -> None:
         route = self._routes.get(opcode) or self._first(opcode)
         request = route.decode(head)
         if isinstance(request, WEIGHED):
@@ -134,12 +121,12 @@ class Handlers:
         route = self._routes[number] = _Route(opcode.name.lower(), opcode in WAITING, decode, handle, at_once)
         return route
 
-    def _run(self, connection: Connection, where: tuple[int, int], route: _Route, request: Any) -> None:
+    def _run(self, connection: Exchange, where: tuple[int, int], route: _Route, request: Any) -> None:
         task = asyncio.get_running_loop().create_task(self._answer(connection, where, route, request))
         connection.tasks.add(task)
         task.add_done_callback(connection.tasks.discard)
 
-    def _answer_soon(self, connection: Connection, where: tuple[int, int], route: _Route, request: Any) -> AnswerSoon:
+    def _answer_soon(self, connection: Exchange, where: tuple[int, int], route: _Route, request: Any) -> AnswerSoon:
         began = self._traffic.now_ns()
 
         def answer(result: Answer | Exception | None) -> bool:
@@ -152,7 +139,7 @@ class Handlers:
 
         return answer
 
-    async def _answer(self, connection: Connection, where: tuple[int, int], route: _Route, request: Any) -> None:
+    async def _answer(self, connection: Exchange, where: tuple[int, int], route: _Route, request: Any) -> None:
         began = self._traffic.now_ns()
         result: Answer | Exception
         try:
@@ -162,14 +149,14 @@ class Handlers:
         self._reply(connection, where, route, began, result)
 
     def _reply(
-        self, connection: Connection, where: tuple[int, int], route: _Route, began: int, result: Answer | Exception
+        self, connection: Exchange, where: tuple[int, int], route: _Route, began: int, result: Answer | Exception
     ) -> None:
         if not isinstance(result, Exception):
             head, tail = result
             self._traffic.count(route.kind, OK)
             connection.reply(*where, _encode(head), tail)
         elif isinstance(result, GoQueueError):
-            self._traffic.count(route.kind, _outcome(result))
+            self._traffic.count(route.kind, outcome_of(result))
             connection.refuse(*where, result)
         else:
             self._report_bug(result)
@@ -179,51 +166,6 @@ class Handlers:
             self._traffic.took(route.kind, self._traffic.now_ns() - began)
 
     # Records.
-
-    def _publish(
-        self, connection: Connection, flags: int, correlation: int, head: memoryview, tail: memoryview
-    ) -> None:
-        asked = _decode_publish(head)
-        began = self._traffic.now_ns()
-        reply: Reply
-        if flags & NO_REPLY:
-            reply = partial(self._keep_quiet, connection, correlation, began)
-        else:
-            reply = partial(self._answer_publish, connection, correlation, began)
-        producer = None
-        if asked.producer_id is not None:
-            producer = ProducerBatch(asked.producer_id, asked.producer_epoch, asked.sequence)
-        transaction = None
-        if asked.transaction is not None:
-            transaction = in_transaction(asked, wants_reply=not flags & NO_REPLY)
-        request = PublishBatch(
-            asked.topic,
-            asked.partition,
-            bytearray(tail),
-            None if asked.durability is None else Durability(asked.durability),
-            producer,
-            asked.ids,
-            asked.partitions,
-            asked.deliver_at,
-            transaction,
-        )
-        publish(self._broker, request, reply)
-
-    def _answer_publish(
-        self, connection: Connection, correlation: int, began: int, result: Published | GoQueueError
-    ) -> None:
-        if isinstance(result, Published):
-            connection.reply(PUBLISH, correlation, _encode(_published(result)))
-            self._traffic.answered("publish", OK, began)
-        else:
-            connection.refuse(PUBLISH, correlation, result)
-            self._traffic.answered("publish", _outcome(result), began)
-
-    def _keep_quiet(
-        self, connection: Connection, correlation: int, began: int, result: Published | GoQueueError
-    ) -> None:
-        self._traffic.answered("publish", _outcome(result), began)
-        connection.finish(correlation)
 
     async def _init_producer(self, request: messages.InitProducer) -> Answer:
         producer_id, epoch = await init_producer(self._broker, request.producer_id, request.epoch)
@@ -248,22 +190,3 @@ class Handlers:
         if request.topics is None:
             return messages.MetadataReply(tuple(catalog)), []
         return messages.MetadataReply(tuple(catalog.topic(TopicName(name)) for name in request.topics)), []
-
-
-def _outcome(result: object) -> str:
-    if not isinstance(result, GoQueueError):
-        return OK
-    return FAILED if isinstance(result, FAILURES) else REFUSED
-
-
-def _published(result: Published) -> messages.Published:
-    if not result.originals:
-        return messages.Published(result.base_offset, result.count, result.timestamp_ns, result.duplicate)
-    return messages.Published(
-        result.base_offset,
-        result.count,
-        result.timestamp_ns,
-        result.duplicate,
-        tuple(place.offset for place in result.places()),
-        tuple(messages.Original(one.step, one.partition, one.timestamp_ns) for one in result.originals),
-    )

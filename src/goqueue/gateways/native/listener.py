@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from goqueue.engine.traffic import ListenerTraffic
-from goqueue.gateways.native.connection import Connection, ConnectionLimits, Dispatch
+from goqueue.gateways.native.connection import Connection, ConnectionLimits, Dispatch, Exchange
 from goqueue.wire.native.reader import SCRATCH_BYTES
 
 __all__ = ["NativeListener", "serve_native"]
@@ -30,22 +30,22 @@ class NativeListener:
         self._changed = asyncio.Event()
         self._is_draining = False
         self._next_sweep: asyncio.TimerHandle
-        self.connections: set[Connection] = set()
+        self.connections: set[Exchange] = set()
         self._traffic = traffic
 
     def accept(self) -> Connection:
         return Connection(self._dispatch, self._limits, self, self._scratch)
 
-    def opened(self, connection: Connection) -> bool:
+    def opened(self, connection: Exchange) -> bool:
         self.connections.add(connection)
         self._traffic.connections = len(self.connections)
         return len(self.connections) <= self._limits.connections
 
-    def idle(self, _: Connection) -> None:
+    def idle(self, _: Exchange) -> None:
         if self._is_draining:
             self._changed.set()
 
-    def closed(self, connection: Connection) -> None:
+    def closed(self, connection: Exchange) -> None:
         self.connections.discard(connection)
         self._traffic.connections = len(self.connections)
         self.idle(connection)

@@ -6,7 +6,7 @@ that has not arrived whole gets a buffer of its own, of just its size: an idle c
 
 import asyncio
 import os
-from abc import abstractmethod
+from collections.abc import Callable
 from typing import cast
 
 from goqueue.errors import InvalidRequest
@@ -17,12 +17,17 @@ __all__ = ["SCRATCH_BYTES", "FrameProtocol"]
 SCRATCH_BYTES = 256 * 1024
 
 _HEAD_SIZE = FRAME_HEAD.size
+_LENGTH_SIZE = LENGTH_SIZE
 _LEAST = _HEAD_SIZE - LENGTH_SIZE
 _unpack_head = FRAME_HEAD.unpack_from
+_write = os.write
 
 
-class FrameProtocol(asyncio.BufferedProtocol):
-    """Takes each frame as it is complete. What is common to both ends of a connection."""
+class FrameProtocol:
+    """Takes each frame as it is complete. What is common to both ends of a connection.
+
+    Whoever is given to an event loop is also an `asyncio.BufferedProtocol`.
+    """
 
     def __init__(self, scratch: memoryview, max_frame_bytes: int) -> None:
         self._scratch = scratch
@@ -31,10 +36,12 @@ class FrameProtocol(asyncio.BufferedProtocol):
         self._filled = 0
         self._held = False
         self._transport: asyncio.Transport
+        self._unsent: Callable[[], int]
         self._fd: int
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        self._unsent = self._transport.get_write_buffer_size
         self._fd = transport.get_extra_info("socket").fileno()
 
     def _send(self, data: bytes) -> None:
@@ -44,18 +51,18 @@ class FrameProtocol(asyncio.BufferedProtocol):
         end has nothing to do meanwhile.
         """
         sent = 0
-        if not self._transport.get_write_buffer_size():
+        if not self._unsent():
             try:  # noqa: SIM105  # a call less for each frame
-                sent = os.write(self._fd, data)
+                sent = _write(self._fd, data)
             except OSError:
                 # It takes nothing now, or is lost: the transport will find out.
                 pass
         if sent < len(data):
             self._transport.write(data[sent:])
 
-    @abstractmethod
     def _take_frame(self, opcode: int, flags: int, correlation: int, head: memoryview, tail: memoryview) -> bool:
         """Head and tail are only good until it returns, or when `_kept`; False to be given no more for now."""
+        raise NotImplementedError
 
     @property
     def _has_partial_frame(self) -> bool:
@@ -90,7 +97,7 @@ class FrameProtocol(asyncio.BufferedProtocol):
         start, wanted = 0, True
         while wanted and size - start >= _HEAD_SIZE:
             length, opcode, flags, correlation, head_length = _unpack_head(data, start)
-            end = start + LENGTH_SIZE + length
+            end = start + _LENGTH_SIZE + length
             if end > size or not _LEAST <= length <= self._max_frame_bytes:
                 # Not whole, or nothing that could be: that is looked at where the rest is kept.
                 break

@@ -1,0 +1,2 @@
+cpdef tuple current_context()
+cpdef tuple with_context(tuple headers)

@@ -1,0 +1,12 @@
+cdef class ValueRules:
+    cdef public object registry
+    cdef object _revision
+    cdef object _purges
+    cdef dict _rules
+    cdef object _payloads
+    cdef public dict making
+
+    cpdef of(self, topic)
+    cdef _of_subject(self, registry, str subject)
+    cdef _find(self, registry, str subject)
+    cdef _keep_up(self, registry)

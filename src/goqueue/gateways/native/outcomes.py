@@ -1,0 +1,15 @@
+"""How a request ended, as it is counted."""
+
+from goqueue.engine.traffic import FAILED, OK, REFUSED
+from goqueue.errors import DiskFull, GoQueueError, InternalError, LogReadOnly, StorageBusy, StorageFailed
+
+__all__ = ["outcome_of"]
+
+FAILURES = (InternalError, StorageBusy, StorageFailed, DiskFull, LogReadOnly)
+"""Errors that are the broker's, not those of who asks."""
+
+
+def outcome_of(result: object) -> str:
+    if not isinstance(result, GoQueueError):
+        return OK
+    return FAILED if isinstance(result, FAILURES) else REFUSED
