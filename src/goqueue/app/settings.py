@@ -20,7 +20,7 @@ from goqueue.engine.tracing.policy import TracingSettings
 from goqueue.errors import InvalidSettings
 from goqueue.gateways.grpc.limits import GrpcSettings
 from goqueue.gateways.http.limits import HttpLimits
-from goqueue.gateways.native.connection import ConnectionLimits
+from goqueue.gateways.native.limits import ConnectionLimits
 
 __all__ = ["ENVIRONMENT_PREFIX", "Origins", "Settings", "load_settings", "shown_tree"]
 

@@ -102,6 +102,7 @@ class GroupCommit:
         self._synced_lsn = 0
         self._unsynced_bytes = 0
         self._waiting = 0
+        """Those among `_pending` who wait for a sync; of entries that grow, all who have a part in them."""
         self._expected = 0
         self._waiting_since = 0
         self.group_sizes = Histogram(COUNTS)
@@ -129,7 +130,7 @@ class GroupCommit:
         submitted = Submitted(entry, size, durable, written, done)
         self._pending.append(submitted)
         self._pending_bytes += size
-        self._waiting += 1
+        self._waiting += durable
         if not self._scheduled:
             self._schedule()
         return submitted
@@ -140,7 +141,7 @@ class GroupCommit:
             self._check_room(size)
         submitted.size += size
         self._pending_bytes += size
-        self._waiting += 1
+        self._waiting += submitted.durable
 
     def _check_room(self, size: int) -> None:
         if self._pending_bytes + size > PENDING_BYTES and self._pending:
@@ -231,7 +232,7 @@ class GroupCommit:
 
     def _waits_for_others(self) -> bool:
         """Those whom the last small write has served are likely to come again: one sync for all serves them sooner."""
-        if self._waiting >= self._expected or self._between or not self._may_sync_here(self._pending_bytes):
+        if not 0 < self._waiting < self._expected or self._between or not self._may_sync_here(self._pending_bytes):
             return False
         now = self._syncer.now_ns()
         if not self._waiting_since:

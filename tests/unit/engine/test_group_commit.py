@@ -247,3 +247,12 @@ async def test_much_waits_for_nobody(commit, storage):
     await together(commit, "a", "b")
     await commit.write(entry("much"), SYNC_HERE_BYTES + 1)
     assert storage.happened == ["a", "b", "much"]
+
+
+async def test_who_waits_for_no_sync_waits_for_nobody(commit, storage):
+    storage.sync_takes_us = 100
+    await together(commit, "a", "b")
+    await commit.write(entry("memory"), 1, durable=False)
+    await asyncio.gather(*(commit.write(entry(name), 1, durable=False) for name in "cd"))
+    await commit.write(entry("e"), 1)
+    assert storage.happened == ["a", "b", "memory", "c", "d", "e"]

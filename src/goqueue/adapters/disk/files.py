@@ -88,9 +88,6 @@ def _sync_file_range() -> Callable[[int, int, int, int], int]:
     return function
 
 
-_pwritev = os.pwritev
-
-
 class _OsFile:
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -115,7 +112,7 @@ class _OsFile:
             wanted = 0
             for part in some:
                 wanted += len(part)
-            written = _pwritev(self._fd, some, position)
+            written = os.pwritev(self._fd, some, position)
             if written < wanted:
                 rest = memoryview(b"".join(some))
                 while written < wanted:

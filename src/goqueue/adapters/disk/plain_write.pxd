@@ -6,7 +6,7 @@ from goqueue.adapters.disk.log cimport DiskLog
 
 
 @cython.locals(total=Py_ssize_t, size=Py_ssize_t, entry=tuple)
-cpdef plain_size(list entries)
+cpdef plain_size(entries)
 
 @cython.locals(log=DiskLog, touched=list, frames=list, parts=list, entry=tuple)
-cpdef write_plain(list entries, dict logs, Journal journal)
+cpdef write_plain(entries, dict logs, Journal journal)

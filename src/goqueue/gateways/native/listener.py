@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from goqueue.engine.traffic import ListenerTraffic
-from goqueue.gateways.native.connection import Connection, ConnectionLimits, Dispatch, Exchange
+from goqueue.gateways.native.connection import Connection, Dispatch, Exchange
+from goqueue.gateways.native.limits import ConnectionLimits
 from goqueue.wire.native.reader import SCRATCH_BYTES
 
 __all__ = ["NativeListener", "serve_native"]

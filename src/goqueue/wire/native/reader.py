@@ -62,7 +62,7 @@ class FrameProtocol:
 
     def _take_frame(self, opcode: int, flags: int, correlation: int, head: memoryview, tail: memoryview) -> bool:
         """Head and tail are only good until it returns, or when `_kept`; False to be given no more for now."""
-        raise NotImplementedError
+        raise AssertionError("whoever takes frames says how")
 
     @property
     def _has_partial_frame(self) -> bool:

@@ -1,0 +1,55 @@
+"""Modules that are compiled with their types beside them are the same program as their sources."""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from goqueue import codec
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "src"
+TYPED = sorted(path.relative_to(SOURCES).with_suffix("") for path in SOURCES.rglob("*.pxd"))
+ON_THE_WAY = [
+    "tests/contract/test_storage.py",
+    "tests/unit/client",
+    "tests/unit/disk",
+    "tests/unit/engine/test_acks_together.py",
+    "tests/unit/engine/test_group_commit.py",
+    "tests/unit/engine/test_joint_append.py",
+    "tests/unit/engine/test_partition.py",
+    "tests/unit/engine/test_tally.py",
+    "tests/unit/engine/test_transactions.py",
+    "tests/unit/ids/test_publish.py",
+    "tests/unit/producers",
+    "tests/unit/tracing",
+    "tests/unit/wire",
+]
+
+
+def test_there_are_such_modules() -> None:
+    assert len(TYPED) > 20
+
+
+@pytest.mark.parametrize("module", TYPED, ids=str)
+def test_types_stand_beside_a_source(module: Path) -> None:
+    assert (SOURCES / module).with_suffix(".py").exists()
+
+
+@pytest.mark.parametrize("module", TYPED, ids=str)
+@pytest.mark.skipif(codec.ACTIVE != "compiled", reason="there is no compiler here")
+def test_where_the_codec_is_compiled_so_are_they(module: Path) -> None:
+    found = importlib.import_module(".".join(module.parts))
+    assert found.__file__ is not None
+    assert found.__file__.endswith(".so")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_nothing_has_to_be_compiled() -> None:
+    """The tests of what is on the way of a record, once more with the sources as they are."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.plain_sources", "-p", "no:cacheprovider", *ON_THE_WAY]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4000:]
