@@ -6,7 +6,7 @@ import fcntl
 import functools
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
@@ -46,7 +46,7 @@ class File(Protocol):
 
     def size(self) -> int: ...
     def read(self, position: int, length: int) -> bytes: ...
-    def write(self, position: int, buffers: list[Buffer]) -> None: ...
+    def write(self, position: int, buffers: Sequence[Buffer]) -> None: ...
     def allocate(self, length: int) -> None: ...
     def truncate(self, length: int) -> None: ...
     def begin_write_back(self, position: int, length: int) -> None: ...
@@ -106,12 +106,10 @@ class _OsFile:
             got += len(data)
         return b"".join(parts)
 
-    def write(self, position: int, buffers: list[Buffer]) -> None:
+    def write(self, position: int, buffers: Sequence[Buffer]) -> None:
         for first in range(0, len(buffers), IOV_MAX):
-            some = buffers[first : first + IOV_MAX] if len(buffers) > IOV_MAX else buffers
-            wanted = 0
-            for part in some:
-                wanted += len(part)
+            some = buffers[first : first + IOV_MAX]
+            wanted = sum(map(len, some))
             written = os.pwritev(self._fd, some, position)
             if written < wanted:
                 rest = memoryview(b"".join(some))
@@ -166,7 +164,7 @@ class MissingFile:
     def read(self, position: int, length: int) -> bytes:
         return b""
 
-    def write(self, position: int, buffers: list[Buffer]) -> None:
+    def write(self, position: int, buffers: Sequence[Buffer]) -> None:
         raise FileNotFoundError(errno.ENOENT, "the log file was removed while the broker runs")
 
     def allocate(self, length: int) -> None:
