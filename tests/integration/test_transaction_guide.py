@@ -100,6 +100,7 @@ async def kill_now_and_then(programs, server, results, chance):
             return
         seen = await at_work(server, results, seen)
         await asyncio.sleep(chance.uniform(0, 0.05))
+        await something_is_open(server)
         if turn % 3 == 2 and turn < KILLS:
             await asyncio.to_thread(server.crash_and_restart)
         for victim in chance.sample(programs, 2):
@@ -111,6 +112,13 @@ async def kill_now_and_then(programs, server, results, chance):
 async def interrupted(server):
     async with Admin(server.native) as admin:
         return (await admin.transaction_stats()).aborted > 0
+
+
+async def something_is_open(server):
+    """Soon after a transaction was begun somebody is probably still at work on it."""
+    async with asyncio.timeout(150), Admin(server.native) as admin:
+        while not (await admin.transaction_stats()).open:
+            await asyncio.sleep(0.001)
 
 
 async def until_done(server, group):
