@@ -209,6 +209,15 @@ def test_what_is_not_a_record_is_refused_as_invalid(codec, thing):
 # --- stamp
 
 
+def test_stamping_for_a_plain_tuple_is_the_same(codec):
+    records = codec.encode([Record(b"a"), Record(b"bcd", priority=0), Record(b"", key=b"k")])
+    one, other = bytearray(records), bytearray(records)
+    stamped, fields = codec.stamp(one, 1000, 55), codec.stamp_batch(other, 1000, 55)
+    assert one == other
+    assert type(fields) is tuple
+    assert fields == stamped == (3, 55, 3, stamped.flags, bytes([2, 0, 2]))
+
+
 def test_a_stamp_gives_offsets_in_order_the_time_and_a_fitting_crc(codec):
     batch = bytearray(codec.encode(KINDS))
     assert codec.stamp(batch, 1000, 55)[:2] == (len(KINDS), 55)

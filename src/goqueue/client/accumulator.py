@@ -14,7 +14,7 @@ from goqueue.errors import ClientClosed, GoQueueError, RecordTooLarge, UnknownPa
 from goqueue.model.record import Record
 from goqueue.model.topic import Topic
 
-__all__ = ["Accumulator", "check_record", "is_plain"]
+__all__ = ["NORMAL_PRIORITY", "Accumulator", "check_record", "is_plain"]
 
 RECORD_OVERHEAD = 34
 NORMAL_PRIORITY = 2

@@ -14,11 +14,12 @@ from typing import Self, overload
 import msgspec
 
 from goqueue import codec
+from goqueue.client.accumulator import NORMAL_PRIORITY
 from goqueue.client.batch import Sent
 from goqueue.client.direct_connection import DirectConnection
 from goqueue.client.link import DEFAULT_BOOTSTRAP
 from goqueue.client.partitioner import PartitionerName, TopicPartitioner
-from goqueue.client.producer import NORMAL_PRIORITY, due_of, expiring
+from goqueue.client.producer import due_of, expiring
 from goqueue.client.settings import checked_settings
 from goqueue.client.tracing import current_context, with_context
 from goqueue.errors import (

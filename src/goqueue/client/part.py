@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Self
 
+from goqueue.client.accumulator import NORMAL_PRIORITY
 from goqueue.client.batch import Delivery, Sent
 from goqueue.client.open_transaction import COMMIT_WITHIN_S, OpenTransaction
-from goqueue.client.producer import NORMAL_PRIORITY, Producer
+from goqueue.client.producer import Producer
 from goqueue.errors import GoQueueError, InvalidRequest, TransactionEnded
 from goqueue.wire.native import transactions as wire
 from goqueue.wire.native.frames import Opcode

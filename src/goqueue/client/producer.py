@@ -9,7 +9,7 @@ from typing import Literal, Self, TypeVar
 import msgspec
 
 from goqueue import codec
-from goqueue.client.accumulator import Accumulator, check_record, is_plain
+from goqueue.client.accumulator import NORMAL_PRIORITY, Accumulator, check_record, is_plain
 from goqueue.client.batch import Batch, Delivery, Places, Sent, Values
 from goqueue.client.enlisting import Enlistment
 from goqueue.client.lane import LaneSettings
@@ -42,7 +42,6 @@ __all__ = ["Producer", "ProducerSettings"]
 
 MANY_RECORDS = 1000
 MANY_BYTES = 4 * 1024 * 1024
-NORMAL_PRIORITY = 2
 Given = TypeVar("Given")
 
 

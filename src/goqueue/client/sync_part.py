@@ -5,9 +5,9 @@ from types import TracebackType
 from typing import Self
 
 from goqueue.client import part as aio_part
+from goqueue.client.accumulator import NORMAL_PRIORITY
 from goqueue.client.batch import Sent
 from goqueue.client.outbox import Delivery
-from goqueue.client.producer import NORMAL_PRIORITY
 from goqueue.client.sync_producer import Producer
 from goqueue.client.sync_transaction import Pledges
 

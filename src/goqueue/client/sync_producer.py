@@ -6,11 +6,12 @@ from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
 from goqueue.client import producer as aio_producer
+from goqueue.client.accumulator import NORMAL_PRIORITY
 from goqueue.client.batch import Sent
 from goqueue.client.blocking import Blocking
 from goqueue.client.link import DEFAULT_BOOTSTRAP
 from goqueue.client.outbox import Delivery, Outbox
-from goqueue.client.producer import NORMAL_PRIORITY, due_of
+from goqueue.client.producer import due_of
 from goqueue.client.sync_transaction import Transaction
 from goqueue.client.tracing import current_context, with_context
 from goqueue.model.record import Record

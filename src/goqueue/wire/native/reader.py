@@ -16,6 +16,7 @@ __all__ = ["SCRATCH_BYTES", "FrameProtocol"]
 
 SCRATCH_BYTES = 256 * 1024
 
+# Numbers of C where this is compiled.
 _HEAD_SIZE = FRAME_HEAD.size
 _LENGTH_SIZE = LENGTH_SIZE
 _LEAST = _HEAD_SIZE - LENGTH_SIZE
