@@ -1,6 +1,8 @@
 """Workers that go away before they are answered: what was being lent to them is there for others at once."""
 
 import asyncio
+import re
+import urllib.request
 
 import pytest
 
@@ -8,7 +10,11 @@ from goqueue.client import Admin, Producer, Worker
 from goqueue.client.link import Link
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
-from tests.behaviour.serving import name_of, running_server
+from tests.behaviour.serving import eventually, name_of, running_server
+
+
+ONE_OF_EACH = {"native": 1, "http": 1, "schemas": 0, "grpc": 0}
+"""Connections while one worker stays, its producer has not sent yet, and somebody asks how many there are."""
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +54,13 @@ async def http_worker_goes(server, topic):
         await writer.wait_closed()
 
 
+def open_connections(server):
+    with urllib.request.urlopen(f"http://{server.http}/metrics", timeout=10) as answer:
+        text = answer.read().decode()
+    found = re.findall(r'^goqueue_broker_connections\{listener="(\w+)"\} (\S+)$', text, re.MULTILINE)
+    return {listener: int(float(number)) for listener, number in found}
+
+
 @pytest.mark.parametrize("goes", [native_worker_goes, http_worker_goes])
 async def test_what_was_leased_to_a_worker_that_went_before_the_answer_is_there_for_others(server, topic, goes):
     async with (
@@ -74,7 +87,11 @@ async def test_a_worker_that_went_while_it_waited_gets_nothing_of_what_comes_lat
         Producer(server.native) as producer,
         Worker(topic, group=topic, bootstrap=server.native) as other,
     ):
+        assert await other.take(wait_ms=0) == []
+        eventually(lambda: open_connections(server) == ONE_OF_EACH)
         await goes(server, topic)
+        # Before the broker has seen that it went, it may well lend to it.
+        eventually(lambda: open_connections(server) == ONE_OF_EACH)
         await producer.send_many(topic, [b"one", b"two"])
         jobs = await other.take(wait_ms=5000)
         assert [(job.value, job.deliveries) for job in jobs] == [(b"one", 1), (b"two", 1)]
