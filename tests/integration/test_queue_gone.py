@@ -12,7 +12,6 @@ from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
 from tests.behaviour.serving import eventually, name_of, running_server
 
-
 ONE_OF_EACH = {"native": 1, "http": 1, "schemas": 0, "grpc": 0}
 """Connections while one worker stays, its producer has not sent yet, and somebody asks how many there are."""
 

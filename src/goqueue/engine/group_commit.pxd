@@ -49,6 +49,7 @@ cdef class GroupCommit:
     cdef bint _is_waited_for(self, list group) except -1
     cdef _nothing_pending(self)
     cdef _sync_soon(self)
+    @cython.locals(size=Py_ssize_t)
     cdef bint _may_sync_here(self, Py_ssize_t more) except -1
     cdef _ask_thread(self)
     cpdef _sync_here(self)

@@ -1,9 +1,10 @@
 """Group commit: entries from all tasks are written together, and one sync serves everyone who waits for it.
 
 Small groups are written right on the event loop, as a hand-over to a thread costs more than the write; large ones
-go to the writer thread, so that a stalling page cache does not stall the loop. So it is with syncs: after a little
-was written, to a disk that is quick, the loop itself syncs, once it has taken in what else has come. Otherwise a
-thread does, and the next group is written meanwhile.
+go to the writer thread, so that a stalling page cache does not stall the loop. So it is with syncs: the loop itself
+syncs, once it has taken in what else has come, a little on a disk that is quick, more on one that is very quick. While
+it stands still the next requests arrive, and one sync serves them all. Otherwise a thread syncs, and the next group is
+written meanwhile.
 """
 
 import asyncio
@@ -22,8 +23,11 @@ from goqueue.model.ids import Lsn
 __all__ = ["Done", "GroupCommit", "Submitted", "resolve"]
 
 INLINE_BYTES = 512 * 1024
-SYNC_HERE_BYTES = 8 * 1024
+SYNC_HERE_BYTES = 256 * 1024
 """With more to sync than that there is more to do meanwhile than waiting."""
+LITTLE_BYTES = 8 * 1024
+VERY_QUICK_NS = 500_000
+"""More than a little is synced on the loop only while syncs take no longer than that."""
 WAIT_NS = 100_000
 """So long at most a small group waits for those who are likely to come, and never longer than half a sync takes."""
 GROUP_BYTES = 8 * 1024 * 1024
@@ -300,7 +304,10 @@ class GroupCommit:
             self._loop.call_soon(self._sync_here)
 
     def _may_sync_here(self, more: int) -> bool:
-        return self._unsynced_bytes + more <= SYNC_HERE_BYTES and self._syncer.may_run_here
+        size = self._unsynced_bytes + more
+        if size > SYNC_HERE_BYTES or not self._syncer.may_run_here:
+            return False
+        return size <= LITTLE_BYTES or self._syncer.usual_ns <= VERY_QUICK_NS
 
     def _ask_thread(self) -> None:
         self._unsynced_bytes = 0

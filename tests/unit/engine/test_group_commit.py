@@ -4,7 +4,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from goqueue.engine.group_commit import INLINE_BYTES, PENDING_BYTES, SYNC_HERE_BYTES, WAIT_NS, GroupCommit
+from goqueue.engine.group_commit import (
+    INLINE_BYTES,
+    LITTLE_BYTES,
+    PENDING_BYTES,
+    SYNC_HERE_BYTES,
+    VERY_QUICK_NS,
+    WAIT_NS,
+    GroupCommit,
+)
 from goqueue.engine.ports import StateEvent
 from goqueue.engine.syncer import Syncer
 from goqueue.errors import DiskFull, StorageBusy, StorageFailed
@@ -173,6 +181,16 @@ async def test_a_little_is_synced_on_the_loop_and_much_in_the_thread(commit, sto
     assert storage.syncing_threads == [threading.get_ident()]
     await commit.write(entry("much"), SYNC_HERE_BYTES + 1)
     assert storage.syncing_threads[1] != threading.get_ident()
+
+
+async def test_of_a_disk_that_is_not_very_quick_only_a_little_is_waited_for_on_the_loop(commit, storage):
+    for took_us, here in ((VERY_QUICK_NS // 1000, True), (VERY_QUICK_NS // 1000 + 1, False)):
+        storage.sync_takes_us = took_us
+        await commit.write(entry("first"), LITTLE_BYTES)
+        storage.syncing_threads.clear()
+        await commit.write(entry("little"), LITTLE_BYTES)
+        await commit.write(entry("more"), LITTLE_BYTES + 1)
+        assert [one == threading.get_ident() for one in storage.syncing_threads] == [True, here]
 
 
 async def test_what_came_in_small_pieces_counts_together(commit, storage):
