@@ -26,8 +26,8 @@ together; while one is measured, the others are frozen, and what they have writt
 all workloads and all brokers in turn, so that a noisy minute falls on all alike. Clients are Python, each library
 used in the way that is quickest for it: a batch of N is handed over as one pipeline, list or group of futures, and
 the next one follows when all N are confirmed. Sixteen connections are spread over as many client processes as suit
-the broker's client; a full run tries 1, 4 and 16 before its rounds. On a machine with few cores clients and server
-share them, so these figures are of both together, as a user of Python sees them.
+the broker's client; a full run tries 1, 2 and 4 in turns before its rounds. On a machine with few cores clients and
+server share them, so these figures are of both together, as a user of Python sees them.
 
 **Durable** is what a broker confirms after a sync of its disk. **Default** is each broker as it comes: GoQueue and
 RabbitMQ's quorum queues sync, the others do not. Ratios are ours / best peer, round by round: the median, and the

@@ -37,11 +37,12 @@ def find_processes(measuring: Measuring, targets: Sequence[Target], plan: Plan, 
     for is_large, batch in ((False, 1), (True, 100)) if plan.processes else ():
         workload = Workload(f"try{batch}", Kind.PUBLISH, batch=batch, is_try=True)
         for target in targets:
-            rates: dict[int, float] = {}
-            for processes in plan.processes:
+            found: dict[int, list[float]] = {processes: [] for processes in plan.processes}
+            for processes in plan.processes * plan.tries:
                 measuring.processes[target.name, is_large] = processes
                 show(f"how many client processes suit {target.name}, batches of {batch}: {processes}")
-                rates[processes] = _one(measuring, target, workload).figures.get("per_s", 0.0)
+                found[processes].append(_one(measuring, target, workload).figures.get("per_s", 0.0))
+            rates = {processes: statistics.median(per_s) for processes, per_s in found.items()}
             best = max(rates, key=lambda processes: rates[processes])
             measuring.processes[target.name, is_large] = best
             tries.setdefault(target.name, {})[f"batch{batch}"] = {"best": best, "per_s": rates}

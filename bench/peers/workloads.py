@@ -25,6 +25,8 @@ class Plan(msgspec.Struct, frozen=True):
     batches: tuple[int, ...]
     processes: tuple[int, ...]
     """Over how many client processes 16 connections are spread in tries; the best is kept for each broker."""
+    tries: int
+    """Of each number of processes, in turns."""
     try_seconds: float
     queue_seconds: float
     """So long records are published at most, of those that are then taken."""
@@ -42,8 +44,9 @@ FULL = Plan(
     seconds=0.6,
     sizes=(100, 1000),
     batches=(1, 10, 100, 1000),
-    processes=(1, 4, 16),
-    try_seconds=0.2,
+    processes=(1, 2, 4),
+    tries=3,
+    try_seconds=0.3,
     queue_seconds=3.0,
     cycle_records=40_000,
     backlog_records=60_000,
@@ -59,6 +62,7 @@ QUICK = Plan(
     sizes=(100,),
     batches=(1, 100, 1000),
     processes=(),
+    tries=0,
     try_seconds=0.0,
     queue_seconds=0.8,
     cycle_records=10_000,
@@ -75,6 +79,7 @@ TINY = Plan(
     sizes=(100,),
     batches=(1, 100),
     processes=(),
+    tries=0,
     try_seconds=0.0,
     queue_seconds=5.0,
     cycle_records=800,

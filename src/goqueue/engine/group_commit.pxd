@@ -1,5 +1,7 @@
 cimport cython
 
+from goqueue.engine.syncer cimport Syncer
+
 
 cdef class Submitted:
     cdef public object entry
@@ -18,7 +20,7 @@ cdef class GroupCommit:
     cdef object _storage
     cdef object _loop
     cdef object _writer
-    cdef object _syncer
+    cdef Syncer _syncer
     cdef object _pending
     cdef Py_ssize_t _pending_bytes
     cdef object _between
@@ -43,7 +45,7 @@ cdef class GroupCommit:
     cdef bint _waits_for_others(self) except -1
     @cython.locals(waiting=Submitted, size=Py_ssize_t)
     cdef tuple _take_group(self)
-    @cython.locals(waiting=Submitted)
+    @cython.locals(waiting=Submitted, is_alone=bint)
     cdef _written(self, list group, list outcomes, Py_ssize_t size)
     @cython.locals(waiting=Submitted)
     cdef bint _is_waited_for(self, list group) except -1
