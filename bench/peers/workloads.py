@@ -53,7 +53,7 @@ FULL = Plan(
     fanout_records=10_000,
     offer_seconds=2.0,
     million=1_000_000,
-    restarts=3,
+    restarts=5,
 )
 QUICK = Plan(
     rounds=2,
