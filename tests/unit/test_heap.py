@@ -19,12 +19,13 @@ async def let_run() -> None:
         ([0, 0, 0], []),
         ([100, 100, 90, 110], []),
         ([100, 100, 60, 0, 0, 0], [3]),
-        ([100, 100, 3, 4, 3, 5], [2]),
+        ([100, 100, 3, 4, 3, 5], []),
+        ([100, 3, 0, 3, 0], [2, 4]),
         ([100, 0, 100, 0], [1, 3]),
         ([1, 0, 0], [1]),
     ],
 )
-async def test_memory_is_given_back_when_half_of_the_requests_stay_away(asked: list[int], given_back: list[int]):
+async def test_memory_is_given_back_when_requests_cease(asked: list[int], given_back: list[int]):
     clock, total, given = FakeClock(), 0, []
     task = asyncio.create_task(give_back_after_busy_times(clock, lambda: total, lambda: given.append(True)))
     await let_run()

@@ -14,18 +14,21 @@ EVERY_MS = 250
 
 
 async def give_back_after_busy_times(clock: Clock, requests: Callable[[], int], give_back: Callable[[], None]) -> None:
-    """Until cancelled, whenever half of the requests stay away; while they come, what is free is soon used again."""
+    """Until cancelled, whenever requests cease; those that come meanwhile have to wait until it is done."""
     total, before = requests(), 0
     while True:
         await clock.sleep_ms(EVERY_MS)
         asked, total = requests() - total, requests()
-        if asked < before / 2:
+        if before and not asked:
             give_back()
         before = asked
 
 
 def give_back() -> None:
-    """Takes half a millisecond for some megabytes. Where the C library has no such function, nothing happens."""
+    """Takes half a millisecond for some megabytes, and ten or more after the busiest times.
+
+    Where the C library has no such function, nothing happens.
+    """
     import ctypes
 
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
