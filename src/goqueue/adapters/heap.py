@@ -25,7 +25,7 @@ async def give_back_after_busy_times(clock: Clock, requests: Callable[[], int], 
 
 
 def give_back() -> None:
-    """Takes half a millisecond for some megabytes, and ten or more after the busiest times.
+    """Takes half a millisecond for some megabytes, and nine were seen after a busy time.
 
     Where the C library has no such function, nothing happens.
     """

@@ -45,7 +45,7 @@ cdef class GroupCommit:
     cdef bint _waits_for_others(self) except -1
     @cython.locals(waiting=Submitted, size=Py_ssize_t)
     cdef tuple _take_group(self)
-    @cython.locals(waiting=Submitted, is_alone=bint)
+    @cython.locals(waiting=Submitted)
     cdef _written(self, list group, list outcomes, Py_ssize_t size)
     @cython.locals(waiting=Submitted)
     cdef bint _is_waited_for(self, list group) except -1

@@ -275,16 +275,12 @@ class GroupCommit:
                 self._unsynced.append(_Unsynced(lsn, waiting.done))
             else:
                 waiting.done(refusal)
-        # For one alone there is nobody else to be heard before the sync.
-        is_alone = self._expected == len(group) == 1 and self._may_sync_here(0)
-        if self._unsynced and not is_alone:
+        if self._unsynced:
             self._sync_soon()
         if self._pending:
             self._schedule()
         elif self._between or not self._unsynced:
             self._nothing_pending()
-        if is_alone:
-            self._sync_here()
 
     def _is_waited_for(self, group: list[Submitted]) -> bool:
         for waiting in group:  # noqa: SIM110  # no generator is made for each write

@@ -252,17 +252,6 @@ async def test_after_a_slow_sync_nobody_is_waited_for_longer_than_usual(commit, 
     await alone
 
 
-async def test_for_one_alone_the_sync_follows_the_write_and_nobody_is_heard_between(commit, storage):
-    heard = []
-    alone = asyncio.create_task(commit.write(entry("a"), 1))
-    while not storage.happened:
-        heard.append(storage.syncs)
-        await asyncio.sleep(0)
-    assert storage.syncs == 1
-    assert set(heard) == {0}
-    await alone
-
-
 async def test_who_was_served_alone_waits_for_nobody(commit, storage):
     storage.sync_takes_us = 100
     await commit.write(entry("a"), 1)
