@@ -1,6 +1,6 @@
 # GoQueue. `make` alone lists what there is.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-run run demo demo-picture test check spark-classes static bench bench-quick bench-spark bench-peers fuzz kill-transactions kill-spark bank screenshots dashboards references grpc-stubs fmt docs clean
+.PHONY: help setup setup-run run demo demo-picture test check spark-classes static bench bench-quick bench-spark bench-peers fuzz kill-transactions kill-spark bank screenshots dashboards references grpc-stubs wheel fmt docs clean
 SHELL := /bin/bash
 BIN := .venv/bin
 ROUNDS ?= 500
@@ -83,12 +83,15 @@ references: setup ## the pages of the documentation that are made from code
 grpc-stubs: setup ## src/goqueue/wire/grpc/v1, from the protos beside it
 	$(BIN)/python -m scripts.grpc_stubs
 
+wheel: setup ## a wheel in dist/, with a manylinux tag where it holds
+	@scripts/wheel.sh
+
 fmt: setup ## format, and fix what the linter can fix
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
 docs: setup ## build the documentation into site/
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python -m scripts.site
 
 clean: ## remove .venv, builds and caches; never touches data
 	rm -rf .venv build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache src/*.egg-info

@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
 # Prepares .venv. `setup.sh run` installs what the broker needs; `setup.sh dev` adds tests, tools, Spark, Java, Chromium, Prometheus and shells.
-# Each level leaves a stamp with a hash of what it was made from, so that doing it again costs next to nothing.
+# Each step leaves a stamp with a hash of what it was made from, so that doing it again costs next to nothing, and `dev` after
+# `run` only adds what is missing. Modules are compiled while packages are downloaded.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 level=${1:-dev}
 case $level in
-    run) target="." ;;
-    dev) target=".[dev]" ;;
+    run) extras="" ;;
+    dev) extras="dev" ;;
     *) echo "usage: scripts/setup.sh run|dev" >&2; exit 2 ;;
 esac
 
 python=${PYTHON:-python3}
 log=.venv/setup.log
+compile_log=.venv/compile.log
 
 say() { echo "setup: $*"; }
 fail() { echo "setup: $*" >&2; exit 1; }
@@ -33,7 +35,9 @@ compiled_sources() {
     done
 }
 compiled_key() { { cat setup.py; compiled_sources | xargs cat; } | sha256; }
+flags_key() { sha256 <setup.py; }
 stamp_is() { [ -x .venv/bin/python ] && [ "$(cat ".venv/.stamp-$1" 2>/dev/null)" = "$2" ]; }
+stamp() { echo "$2" >".venv/.stamp-$1"; }
 
 # ---------------------------------------------------------------- Debian packages
 
@@ -43,7 +47,7 @@ apt_install() {
     mkdir -p .venv
     if [ $apt_updated = no ]; then
         say "apt-get update"
-        apt-get update -qq >>"$log" 2>&1 || say "apt-get update failed; going on with the package lists at hand"
+        apt-get update -qq >>"$log" 2>&1 || say "apt-get update failed; going on with the package lists of this machine"
         apt_updated=yes
     fi
     say "apt-get install $1"
@@ -102,6 +106,10 @@ make_venv() {
     "$python" -m venv --clear .venv || fail "$python cannot make virtual environments (Debian: apt-get install python3-venv)"
 }
 
+# Where Python is told not to keep bytecode (PYTHONDONTWRITEBYTECODE), every start would compile all modules again, which
+# takes longer than the rest of it. Packages come with files for other versions of Python, which do not compile and are not used.
+keep_bytecode() { .venv/bin/python -m compileall -q -j 0 "$@" >>"$log" 2>&1 || true; }
+
 pip_install() {
     .venv/bin/python -m pip --disable-pip-version-check install --no-compile -c constraints.txt "$@" >>"$log" 2>&1 || {
         tail -n 30 "$log" >&2
@@ -109,27 +117,40 @@ pip_install() {
     }
 }
 
-install_packages() {
-    say "installing build tools"
-    pip_install setuptools Cython
-    say "installing pinned packages ($level) and compiling"
-    remove_compiled
-    pip_install --no-build-isolation -e "$target"
-    compile_modules .venv/lib
+install_requirements() {
+    # shellcheck disable=SC2086,SC2046
+    pip_install $(.venv/bin/python scripts/requirements.py $extras)
+    keep_bytecode .venv/lib
 }
 
-# What is left of an older version would be taken in place of the source beside it.
-remove_compiled() { find src/goqueue -name '*.so' -delete; }
+# Its modules are compiled beside it, once.
+install_project() { GOQUEUE_COMPILE=no pip_install --no-deps --no-build-isolation -e .; }
 
-rebuild() {
-    say "rebuilding what is compiled"
-    remove_compiled
-    .venv/bin/python setup.py -q build_ext --inplace -j 2 >>"$log" 2>&1 || fail "the build failed; its output is in $log"
+# ---------------------------------------------------------------- compiled modules
+
+# What is left of a module that is no longer compiled would be taken in place of its source, and go into wheels.
+remove_stale() {
+    find src build -path '*/goqueue/*' -name '*.so' 2>/dev/null | while read -r built; do
+        stem=src/goqueue/${built#*/goqueue/}
+        stem=${stem%%.cpython*}
+        [ -e "$stem.pyx" ] || [ -e "$stem.pxd" ] || rm "$built"
+    done
 }
 
-# Where Python is told not to keep bytecode (PYTHONDONTWRITEBYTECODE), every start would compile all modules again, which
-# takes longer than the rest of it. Packages come with files for other versions of Python, which do not compile and are not used.
-compile_modules() { .venv/bin/python -m compileall -q -j 0 "$@" >>"$log" 2>&1 || true; }
+# Only what changed is compiled again, all of it when the flags did.
+compile() {
+    local force=""
+    stamp_is flags "$(flags_key)" || force=--force
+    remove_stale
+    # shellcheck disable=SC2086
+    .venv/bin/python setup.py build_ext --inplace $force >"$compile_log" 2>&1
+}
+
+finish_compiling() {
+    wait "$compiling" || fail "the build failed; its output is in $compile_log"
+    stamp flags "$(flags_key)"
+    stamp compiled "$compiled"
+}
 
 report_compiled() {
     if .venv/bin/python -c 'import goqueue.codec.record, goqueue.engine.partition as one; assert one.__file__.endswith(".so")' 2>>"$log"; then
@@ -137,6 +158,30 @@ report_compiled() {
     else
         say "plain Python, slower (to compile: install a C compiler and Python's headers, then rm .venv/.stamp-compiled)"
     fi
+}
+
+# ---------------------------------------------------------------- progress
+
+modules_total() { find src/goqueue \( -name '*.pyx' -o -name '*.pxd' \) | wc -l; }
+translated() { find build/cython -name '*.c' -newer .venv/.began 2>/dev/null | wc -l; }
+built() { find build/lib* -name '*.so' -newer .venv/.began 2>/dev/null | wc -l; }
+current_package() { sed -nE 's/^(Collecting [^ ]+).*/\1/p; s/^Installing collected packages.*/Installing packages/p' "$log" | tail -n 1; }
+
+# One line that is written over at a terminal; elsewhere a line every ten seconds.
+show_progress() {
+    local every=10 start=$SECONDS total line
+    total=$(modules_total)
+    [ ! -t 1 ] || every=1
+    while sleep $every; do
+        line="$((SECONDS - start)) s: of $total modules $(translated) translated to C, $(built) compiled; $(current_package)"
+        if [ -t 1 ]; then printf '\r\033[Ksetup: %.100s' "$line"; else say "$line"; fi
+    done
+}
+
+stop_progress() {
+    [ -z "${showing:-}" ] || kill "$showing" 2>/dev/null || true
+    showing=""
+    if [ -t 1 ]; then printf '\r\033[K'; fi
 }
 
 # ---------------------------------------------------------------- the steps
@@ -147,20 +192,37 @@ if command -v flock >/dev/null; then flock 9; fi
 
 packages=$(packages_key)
 compiled=$(compiled_key)
+compiling="" showing=""
+has_packages() { stamp_is "$level" "$packages" || stamp_is dev "$packages"; }
 
-if stamp_is "$level" "$packages" || stamp_is dev "$packages"; then
-    if ! stamp_is compiled "$compiled"; then
-        rebuild
-        echo "$compiled" >.venv/.stamp-compiled
-        report_compiled
-    fi
-else
+if ! has_packages || ! stamp_is compiled "$compiled"; then
     make_venv
-    install_packages
-    if [ "$level" = dev ]; then install_debian_packages; fi
-    echo "$compiled" >.venv/.stamp-compiled
-    echo "$packages" >".venv/.stamp-$level"
+    trap 'stop_progress; [ -z "$compiling" ] || kill "$compiling" 2>/dev/null || true' EXIT
+    touch .venv/.began
+    if ! has_packages; then
+        say "installing build tools"
+        pip_install setuptools Cython
+    fi
+    if ! stamp_is compiled "$compiled"; then
+        say "compiling what changed of $(modules_total) modules"
+        compile &
+        compiling=$!
+    fi
+    show_progress &
+    showing=$!
+    if ! has_packages; then
+        say "installing pinned packages ($level)"
+        install_requirements
+    fi
+    [ -z "$compiling" ] || finish_compiling
+    compiling=""
+    if ! has_packages; then
+        install_project
+        if [ "$level" = dev ]; then install_debian_packages; fi
+        stamp "$level" "$packages"
+    fi
+    stop_progress
     report_compiled
 fi
-compile_modules src
+keep_bytecode src
 if [ "$level" = dev ]; then report_missing; fi

@@ -20,11 +20,14 @@ LOOK_EVERY_S = 0.01
 
 
 class Server:
-    """`goqueue server` on a folder; `settings` is what stands in its TOML file, `flags` come behind the command."""
+    """`goqueue server` on a folder, run by `python`: `settings` is its TOML file, `flags` come behind the command."""
 
-    def __init__(self, folder: Path, settings: str = "", flags: Sequence[str] = ()) -> None:
+    def __init__(
+        self, folder: Path, settings: str = "", flags: Sequence[str] = (), python: str | Path = sys.executable
+    ) -> None:
         self.folder = folder
         self._flags = flags
+        self._python = python
         self.http = f"127.0.0.1:{free_port()}"
         self.native = f"127.0.0.1:{free_port()}"
         self.grpc = f"127.0.0.1:{free_port()}"
@@ -50,7 +53,7 @@ class Server:
         """Start without waiting for it to serve."""
         assert not self.is_running
         command = [
-            *(sys.executable, "-W", "error", "-m", "goqueue", "server", "--log-format", "json"),
+            *(self._python, "-W", "error", "-m", "goqueue", "server", "--log-format", "json"),
             *("--data", self.folder / "data", "--config", self._config, "--http", self.http, "--native", self.native),
             *("--grpc", self.grpc),
             *self._flags,
