@@ -1,10 +1,11 @@
 # GoQueue. `make` alone lists what there is.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-run run demo demo-picture test check spark-classes static bench bench-quick bench-spark bench-peers fuzz kill-transactions kill-spark bank screenshots dashboards references grpc-stubs wheel fmt docs clean
+.PHONY: help setup setup-run run demo demo-picture test check spark-classes static bench bench-quick bench-spark bench-peers fuzz kill-transactions kill-spark bank attack soak screenshots dashboards references grpc-stubs wheel fmt docs clean
 SHELL := /bin/bash
 BIN := .venv/bin
 ROUNDS ?= 500
 SPARK_ROUNDS ?= 30
+KILLS ?= 50
 SECONDS ?= 600
 SEED ?= 1
 # Many tests wait for a disk or for a process. Those of a file stay together, as they share servers; more processes would make
@@ -67,6 +68,12 @@ kill-spark: setup ## kill driver, Python workers and broker under running querie
 
 bank: setup ## transfers as transactions for SECONDS, while tellers crash and the broker is killed, under SEED
 	$(BIN)/python -m tests.workloads.bank --seconds $(SECONDS) --seed $(SEED)
+
+attack: setup ## clients of three protocols while the broker is killed KILLS times, under SEED; then the history is checked
+	$(BIN)/python -m tests.workloads.attack --kills $(KILLS) --seed $(SEED)
+
+soak: setup ## churn of topics, groups, members, producers and transactions for SECONDS; what the broker holds must not grow
+	$(BIN)/python -m tests.workloads.soak --seconds $(SECONDS) --seed $(SEED)
 
 screenshots: setup ## one image of each page of the console, in docs/images
 	$(BIN)/python -m tests.console.screenshots

@@ -206,7 +206,7 @@ class Attack:
                 self._note(STREAM, asked, found)
                 for one in found:
                     highest[LogId(one.topic, one.partition)] = one.offset + 1
-                if found and chance.random() < 0.7:
+                if highest and chance.random() < 0.7:
                     await consumer.commit()
                     when = self.history.now()
                     self.history.committed += [(when, STREAM, log, offset) for log, offset in highest.items()]
