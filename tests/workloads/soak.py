@@ -119,7 +119,7 @@ class Soak:
             name = f"churn-{lane}-{number}"
             number += 1
             async with Admin(self.server.native) as admin:
-                await admin.create_topic(name, 2, TopicConfig(visibility_timeout_ms=1000, retry_backoff_ms=1))
+                await admin.create_topic(name, 2, TopicConfig(retry_backoff_ms=1))
                 for step in steps:
                     await step(name)
                 for group in await admin.list_groups():

@@ -249,6 +249,8 @@ class Broker(Intake):
             for stream in PARTITION_STREAMS:
                 self.streams.remove(stream(partition.id))
             self.alarm.forget(partition)
+            self.lane_runs.forget(partition)
+            self.blocks.forget(partition)
         self.tally.close(name)
         self.tracing.carried.forget(name)
 

@@ -1,7 +1,9 @@
 """A backlog: what a poll gets is the same whether it is a slice of what was read for many or read by itself."""
 
 import asyncio
+import gc
 import random
+import weakref
 from array import array
 from types import SimpleNamespace
 
@@ -12,6 +14,7 @@ from goqueue import codec
 from goqueue.engine.queue import blocks, lane_runs, search, settle
 from goqueue.engine.queue.gather import gather_lanes
 from goqueue.engine.queue.lane_runs import LanePart
+from goqueue.engine.topics import delete_topic
 from goqueue.model.priority import LANES
 from goqueue.model.record import Record
 from tests.unit.engine.queue_scene import LOG, TOPIC, lease, made_topic, published, take
@@ -308,3 +311,14 @@ async def test_with_key_order_all_priorities_are_one_lane_and_none_is_left_out(o
             polls.append([one.offset for one in codec.decode(parts[0].records)])
             await settle.acknowledge(broker, lease(parts[0], group="by-key"))
         assert polls == [list(range(first, first + 10)) for first in range(0, 200, 10)]
+
+
+async def test_a_deleted_topic_leaves_nothing_of_its_backlog_in_memory(open_broker, small_blocks):
+    async with open_broker() as broker:
+        await made_topic(broker)
+        await published(broker, *mixed(COUNT))
+        await take(broker, 100)
+        log = weakref.ref(broker.partition(TOPIC, 0).log)
+        await delete_topic(broker, TOPIC)
+        gc.collect()
+        assert log() is None

@@ -63,6 +63,12 @@ class Blocks:
                     self._blocks.popitem(last=False)
         return read
 
+    def forget(self, partition: Partition) -> None:
+        """The partition is closed: what is kept of it would keep all of its state in memory."""
+        with self._lock:
+            for key in [key for key in self._blocks if key[0] is partition]:
+                del self._blocks[key]
+
 
 def is_complete(partition: Partition, offset: int, width: int) -> bool:
     """Whether all records are written of the block of that width with this offset, and none is gone."""

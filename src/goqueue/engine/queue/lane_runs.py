@@ -122,6 +122,12 @@ class LaneRuns:
             self._drop(next(iter(self._runs)))
         return run
 
+    def forget(self, partition: Partition) -> None:
+        """The partition is closed: what is kept of it would keep all of its state in memory."""
+        if partition in self._partitions:
+            for key in [key for key in self._runs if key[0] is partition]:
+                self._drop(key)
+
     def _drop(self, key: tuple[Partition, int, int, int]) -> None:
         self._bytes -= self._runs.pop(key).size
         self._partitions[key[0]] -= 1
