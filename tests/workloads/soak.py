@@ -32,13 +32,18 @@ segment_bytes = 4_194_304
 [maintenance]
 retention_every_ms = 1000
 checkpoint_bytes = 8_388_608
+
+[tracing]
+ring = 1000
 """
-"""Small, so that the broker goes through many segments and checkpoints before growth counts."""
+"""Small, so that what is full at some time is full before growth counts."""
 BEGINS_AT, WINDOW = 0.3, 0.1
 """Parts of the whole time: from where on growth counts, and over how long a use is the median of its samples."""
 STEADY, STEADY_BYTES = "steady", 16 * 1024 * 1024
 LANES = 4
 RECORDS = 200
+TELLERS = 25
+"""Transactional ids of a lane; the broker knows each for days after its last transaction."""
 SAMPLE_EVERY_S = 0.5
 WAIT_MS = 2000
 
@@ -155,7 +160,9 @@ class Soak:
         self.counts["groups"] += 1
 
     async def _transact(self, name: str) -> None:
-        async with Producer(self.server.native, transactional_id=f"{name}-teller") as producer:
+        lane = name.rpartition("-")[0]
+        teller = f"{lane}-teller-{self._chance.randrange(TELLERS)}"
+        async with Producer(self.server.native, transactional_id=teller) as producer:
             for ends_well in (True, False):
                 transaction = await producer.transaction().__aenter__()
                 await producer.send_many(name, [b"in a transaction"] * 10, partition=0)
