@@ -130,6 +130,7 @@ install_project() { GOQUEUE_COMPILE=no pip_install --no-deps --no-build-isolatio
 
 # What is left of a module that is no longer compiled would be taken in place of its source, and go into wheels.
 remove_stale() {
+    mkdir -p build
     find src build -path '*/goqueue/*' -name '*.so' 2>/dev/null | while read -r built; do
         stem=src/goqueue/${built#*/goqueue/}
         stem=${stem%%.cpython*}
