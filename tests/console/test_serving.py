@@ -178,7 +178,7 @@ def test_a_record_is_published_as_the_form_says(http) -> None:
         ({"kind": "json", "value": "{"}, "is not JSON"),
         ({"kind": "base64", "value": "?"}, "is not base64"),
         ({"value": "x", "headers": "nameless"}, "has no name"),
-        ({"value": "x", "delay": "5"}, "is not a length of time"),
+        ({"value": "x", "delay": "5"}, "has no unit"),
         ({"value": "x", "partition": "7"}, "partitions 0 to 1"),
         ({"value": "x", "priority": "urgent"}, "priority"),
     ],

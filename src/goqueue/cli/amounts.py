@@ -4,22 +4,14 @@ import re
 
 from goqueue.cli.failures import Refused
 from goqueue.cli.times import bytes_text
+from goqueue.model.durations import parse_duration_ms
 
-__all__ = ["duration_text", "limit_text", "parse_duration_ms", "parse_limit_ms", "parse_size", "parse_size_limit"]
+__all__ = ["duration_text", "limit_text", "parse_limit_ms", "parse_size", "parse_size_limit"]
 
-_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
+_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-_DURATION = re.compile(r"(\d+)(ms|s|m|h|d|w)?", re.ASCII)
 _SIZE = re.compile(r"(\d+)([kmgt]?)(i?b)?", re.ASCII | re.IGNORECASE)
 _NO_LIMIT = ("none", "unlimited")
-
-
-def parse_duration_ms(text: str) -> int:
-    """A number of milliseconds, or one with a unit."""
-    found = _DURATION.fullmatch(text)
-    if not found:
-        raise Refused(f"{text!r} is not a duration", hint="write it like 500ms, 90s, 15m, 12h, 7d or 2w")
-    return int(found[1]) * _MS[found[2] or "ms"]
 
 
 def parse_size(text: str) -> int:

@@ -106,7 +106,8 @@ def reschedule(
         typer.Option(metavar="TIME", help="So long from now, such as 5m; 0 for at once.", show_default=False),
     ] = None,
     deliver_at: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Then, such as 2026-12-31T23:59:59Z.", show_default=False)
+        str | None,
+        typer.Option(metavar="TIME", help="Then: 2026-12-31T23:59:59Z, or a duration such as 30s.", show_default=False),
     ] = None,
     server: ServerOption = DEFAULT_SERVER,
     output: OutputOption = Output.TABLE,

@@ -149,8 +149,8 @@ def policy(
 
     Example: goqueue group policy billing --visibility 2m --max-attempts 5
     """
-    from goqueue.cli.amounts import parse_duration_ms
     from goqueue.cli.group_views import as_facts, print_policy
+    from goqueue.model.durations import parse_duration_ms
 
     named = {
         "visibility_timeout_ms": None if visibility is None else parse_duration_ms(visibility),

@@ -65,11 +65,17 @@ def produce(
     priority: Annotated[int, typer.Option(min=0, max=4, help="From 0, critical, to 4, background.")] = 2,
     delay: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Deliver so long after it was sent, such as 30s.", show_default=False),
+        typer.Option(
+            metavar="TIME",
+            help="Deliver this long after it was sent: a duration with its unit, such as 30s.",
+            show_default=False,
+        ),
     ] = None,
     deliver_at: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Deliver then, such as 2026-12-31T23:59:59Z.", show_default=False),
+        typer.Option(
+            metavar="TIME", help="Deliver then: 2026-12-31T23:59:59Z, or a duration such as 30s.", show_default=False
+        ),
     ] = None,
     rate: Annotated[
         str | None, typer.Option(metavar="N/s", help="Write at most so many records a second.", show_default=False)
@@ -98,10 +104,10 @@ def produce(
 
     Example: goqueue produce orders '{"id": 17}' --key customer-1
     """
-    from goqueue.cli.amounts import parse_duration_ms
     from goqueue.cli.delay_times import parse_delay
     from goqueue.cli.produce_run import Job, Source, run_job
     from goqueue.cli.record_input import Outgoing, parse_header, record_parser
+    from goqueue.model.durations import parse_duration_ms
     from goqueue.model.record import Record
 
     if values and file is not None:

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from goqueue.cli.amounts import parse_duration_ms
 from goqueue.cli.failures import PROBLEM, Refused
 from goqueue.cli.http_broker import DEFAULT_HTTP, HttpOption, ask_http, in_path
 from goqueue.cli.output import Output, OutputOption, print_answer
 from goqueue.cli.remote import complete_groups, complete_topics
+from goqueue.model.durations import parse_duration_ms
 
 __all__ = ["app"]
 

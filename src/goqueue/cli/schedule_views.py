@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from goqueue.adapters.clock import SystemClock
-from goqueue.cli.amounts import duration_text, parse_duration_ms
+from goqueue.cli.amounts import duration_text
 from goqueue.cli.failures import Refused
 from goqueue.cli.output import print_table
 from goqueue.cli.times import instant_text, parse_instant
+from goqueue.model.durations import parse_duration_ms
 from goqueue.wire.native.messages import Schedule
 
 __all__ = ["print_schedule", "print_schedules", "schedule_facts", "settings_of"]

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from goqueue.cli.amounts import parse_duration_ms, parse_limit_ms, parse_size, parse_size_limit
+from goqueue.cli.amounts import parse_limit_ms, parse_size, parse_size_limit
 from goqueue.cli.failures import Refused
+from goqueue.model.durations import parse_duration_ms
 from goqueue.model.topic import Cleanup, Durability, TopicConfig, WantedConfig
 
 __all__ = ["SettingChange", "TopicChanges", "changed", "differences"]

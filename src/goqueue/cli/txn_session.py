@@ -5,12 +5,12 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from goqueue.cli.amounts import parse_duration_ms
 from goqueue.cli.failures import Refused
 from goqueue.cli.group_offsets import parse_offsets
 from goqueue.cli.http_broker import DEFAULT_HTTP, HttpOption, ask_http
 from goqueue.cli.output import Output, OutputOption, print_answer
 from goqueue.cli.remote import TopicArgument, complete_groups
+from goqueue.model.durations import parse_duration_ms
 
 __all__ = ["begin", "commit", "decide", "offsets", "prepare", "publish", "rollback", "settle"]
 

@@ -83,8 +83,10 @@ def test_a_record_moved_to_now_is_delivered(goqueue: Cli, topic: str) -> None:
 def test_what_cannot_be_is_an_error_with_a_hint(goqueue: Cli, topic: str) -> None:
     goqueue("produce", topic, "now")
     for flags, code, message in (
-        (("produce", topic, "v", "--delay", "soon"), 2, "error: 'soon' is not a duration"),
-        (("produce", topic, "v", "--deliver-at", "15m"), 2, "error: --deliver-at 15m is not a time"),
+        (("produce", topic, "v", "--delay", "soon"), 2, "error: --delay: 'soon' is not a duration"),
+        (("produce", topic, "v", "--delay", "60"), 2, "error: --delay: the duration '60' has no unit"),
+        (("produce", topic, "v", "--deliver-at", "60"), 2, "error: --deliver-at: the duration '60' has no unit"),
+        (("produce", topic, "v", "--deliver-at", "2026-13-01"), 2, "error: --deliver-at 2026-13-01 is not a time"),
         (("produce", topic, "v", "--delay", "1s", "--deliver-at", "x"), 2, "error: both --delay and --deliver-at"),
         (("produce", topic, "v", "--delay", "8d"), 1, "error: value 1: a delay of 691200000 ms, but"),
         (("delay", "reschedule", topic, 0, 0), 2, "error: no time is given"),

@@ -11,23 +11,18 @@ from goqueue.gateways.console import figures, forms
 from goqueue.gateways.console.curl import publish_command
 from goqueue.gateways.console.links import link
 from goqueue.gateways.console.values import preview, shown
+from goqueue.model.durations import parse_duration_ms
 from goqueue.model.record import Record
 
 
 @given(st.integers(0, 10**12))
 def test_a_length_of_time_is_read_as_it_was_written(milliseconds):
-    assert forms.duration_ms(forms.duration_text(milliseconds), "x") == milliseconds
+    assert parse_duration_ms(forms.duration_text(milliseconds)) == milliseconds
 
 
 @given(st.integers(0, 1 << 50))
 def test_a_size_is_read_as_it_was_written(number):
     assert forms.byte_count(forms.size_text(number), "x") == number
-
-
-@pytest.mark.parametrize("text", ["", "5", "5 parsecs", "1h and 5m", "-5s", "5s5", "٥s", "1e9s"])
-def test_what_is_no_length_of_time_is_refused(text):
-    with pytest.raises(InvalidRequest):
-        forms.duration_ms(text, "x")
 
 
 @pytest.mark.parametrize(

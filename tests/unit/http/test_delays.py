@@ -42,6 +42,9 @@ async def test_a_delay_is_written_like_any_duration(http, topic, delay):
     "wrong",
     [
         {"delay": "soon"},
+        {"delay": "60"},
+        {"deliverAt": "60"},
+        {"deliverAt": 1_767_225_600_000},
         {"delay": -5},
         {"delay": 1 << 62},
         {"deliverAt": "tomorrow"},
@@ -56,6 +59,26 @@ async def test_a_wrong_delay_fails_its_own_record_and_no_other(http, topic, wron
     assert (failed["code"], failed["status"]) == ("invalid_record", 400)
     assert failed["hint"]
     assert written["offset"] == 0
+
+
+async def test_a_delay_without_a_unit_is_refused_and_the_hint_says_how_to_write_it(http, topic):
+    [result] = await publish(http, topic, {"value": 1, "delay": "60"})
+    assert result["error"] == "delay: the duration '60' has no unit"
+    assert result["hint"] == "write 60s for seconds, 60ms for milliseconds; other units are m, h, d and w"
+
+
+@pytest.mark.parametrize("at", ["30s", 30_000, "2023-11-14T22:13:50Z", "1700000030000"])
+async def test_deliver_at_takes_the_forms_that_expires_takes(http, topic, at):
+    """The clock of the test is at 2023-11-14T22:13:20Z."""
+    [result] = await publish(http, topic, {"value": 1, "deliverAt": at})
+    assert result["deliverAt"] == "2023-11-14T22:13:50.000000000Z"
+    [expired] = await publish(http, topic, {"value": 1, "expires": at})
+    assert "error" not in expired
+
+
+async def test_a_wait_without_a_unit_is_refused(http, topic):
+    answer = await http.get("/groups/g/poll", params={"topics": "t", "timeout": "30"})
+    assert (answer.status_code, answer.json()["error"]) == (400, "timeout: the duration '30' has no unit")
 
 
 async def test_a_delay_beside_messages_is_refused(http, topic):

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goqueue.errors import InvalidRequest
-from goqueue.gateways.http.forms.times import LATEST_NS, duration_ms, instant_ns, instant_text
+from goqueue.gateways.http.forms.times import LATEST_NS, instant_ns, instant_text, when_ns
 
 S = 1_000_000_000
 
@@ -48,14 +48,23 @@ def test_what_is_no_time_is_refused_by_name(text):
 
 
 @pytest.mark.parametrize(
-    ("given", "milliseconds"),
-    [(250, 250), ("250", 250), ("250ms", 250), ("30s", 30_000), ("5m", 300_000), ("2h", 7_200_000), ("1d", 86_400_000)],
+    ("given", "instant"),
+    [
+        (0, 0),
+        ("0", 0),
+        (1500, 10 * S + 1_500_000_000),
+        ("30s", 40 * S),
+        ("1h 30m", 5410 * S),
+        ("1700000000123", 1_700_000_000_123_000_000),
+        ("1970-01-01T00:00:01Z", S),
+    ],
 )
-def test_a_duration_has_a_unit_or_is_in_milliseconds(given, milliseconds):
-    assert duration_ms(given, "timeout") == milliseconds
+def test_when_is_a_duration_from_now_or_a_time(given, instant):
+    assert when_ns(given, "deliverAt", now_ns=10 * S) == instant
 
 
-@pytest.mark.parametrize("given", ["", "s", "-1s", "1.5s", "5 m", "5w", "٣s", "1" * 13])
-def test_what_is_no_duration_is_refused_by_name(given):
-    with pytest.raises(InvalidRequest, match=r"timeout = .* is not a duration"):
-        duration_ms(given, "timeout")
+@pytest.mark.parametrize("given", ["60", "10000000000", "soon", 10**12 + 1, -1, 1_700_000_000_123])
+def test_when_is_refused_where_it_could_be_mistaken(given):
+    """A number of seconds or of Unix milliseconds is not taken for milliseconds from now."""
+    with pytest.raises(InvalidRequest, match=r"^deliverAt: .*(duration|between)"):
+        when_ns(given, "deliverAt", now_ns=0)

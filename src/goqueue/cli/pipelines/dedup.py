@@ -58,7 +58,7 @@ def dedup(
 
     Example: goqueue pipeline dedup orders --into orders-clean --by field:order_id
     """
-    from goqueue.cli.amounts import parse_duration_ms
+    from goqueue.model.durations import parse_duration_ms
 
     _check(keep, start, end, name, checkpoint, follow)
     first, last, apart = parse_bound(start), parse_bound(end), f"{parse_duration_ms(watermark)} milliseconds"

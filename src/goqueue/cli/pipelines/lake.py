@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goqueue.cli.amounts import parse_duration_ms, parse_size
+from goqueue.cli.amounts import parse_size
 from goqueue.cli.failures import PROBLEM, Refused
 from goqueue.cli.output import Output, OutputOption, print_answer, print_table
 from goqueue.cli.pipelines.session import DEFAULT_MASTER, ConfOption, MasterOption, running
 from goqueue.cli.remote import DEFAULT_SERVER, ServerOption, complete_topics, with_commands_as_hints
 from goqueue.cli.times import bytes_text
+from goqueue.model.durations import parse_duration_ms
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

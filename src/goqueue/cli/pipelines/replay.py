@@ -59,8 +59,8 @@ def replay(
 
     Example: goqueue pipeline replay orders --sandbox --from 2h --where "get_json_object(text, '$.total') > 100"
     """
-    from goqueue.cli.amounts import parse_duration_ms
     from goqueue.cli.dlq_select import per_second
+    from goqueue.model.durations import parse_duration_ms
 
     if (into is not None) == sandbox:
         raise Refused("where do the copies go?", hint="give one of --into TOPIC and --sandbox")

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goqueue.cli.amounts import parse_duration_ms
 from goqueue.cli.output import Output, OutputOption, print_answer
 from goqueue.cli.pipelines.session import DEFAULT_MASTER, ConfOption, MasterOption, running
 from goqueue.cli.remote import DEFAULT_SERVER, ServerOption, TopicArgument, with_commands_as_hints
+from goqueue.model.durations import parse_duration_ms
 
 if TYPE_CHECKING:
     from goqueue.spark.pipelines.windows import WindowsSummary

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from goqueue.errors import InvalidRequest
 
-__all__ = ["PRIORITIES", "byte_count", "duration_ms", "duration_text", "header_lines", "instant_ns", "size_text"]
+__all__ = ["PRIORITIES", "byte_count", "duration_text", "header_lines", "instant_ns", "size_text"]
 
 PRIORITIES = ("critical", "high", "normal", "low", "background")
 NS_PER_S = 1_000_000_000
@@ -13,21 +13,12 @@ LATEST_NS = (1 << 63) - 1
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,3})?)\s*(ms|s|m|h|d)", re.ASCII)
 _UNITS_BYTES = {"b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
 _BYTES = re.compile(r"([0-9]{1,16}(?:\.[0-9]{1,3})?)\s*(b|kib|mib|gib|tib)?", re.ASCII | re.IGNORECASE)
 
 
-def duration_ms(text: str, name: str) -> int:
-    """`1h 30m` is 5,400,000; a unit must be there, so that nobody has to guess."""
-    parts = _DURATION.findall(text)
-    if not parts or _DURATION.sub("", text).strip():
-        raise InvalidRequest(f"{name}: {text[:60]!r} is not a length of time", hint="write 500ms, 30s, 1h 30m or 7d")
-    return sum(_times(number, _UNITS_MS[unit]) for number, unit in parts)
-
-
 def duration_text(milliseconds: int | None) -> str:
-    """Exactly what `duration_ms` reads; empty for no limit."""
+    """Exactly what `parse_duration_ms` reads; empty for no limit."""
     if milliseconds is None:
         return ""
     parts, rest = [], milliseconds

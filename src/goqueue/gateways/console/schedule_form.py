@@ -7,7 +7,8 @@ import msgspec
 
 from goqueue.core.schedules.schedule import Misfire, ScheduleConfig
 from goqueue.errors import InvalidRequest
-from goqueue.gateways.console.forms import PRIORITIES, duration_ms, header_lines, instant_ns
+from goqueue.gateways.console.forms import PRIORITIES, header_lines, instant_ns
+from goqueue.model.durations import parse_duration_ms
 
 __all__ = ["BLANK", "NewSchedule", "config_from"]
 
@@ -57,7 +58,7 @@ def config_from(form: NewSchedule) -> ScheduleConfig:
         start=instant_ns(form.start, "Starts") if form.start else None,  # type: ignore[arg-type]
         end=instant_ns(form.end, "Ends") if form.end else None,  # type: ignore[arg-type]
         misfire=form.misfire,
-        jitter_ms=duration_ms(form.jitter, "Jitter") if form.jitter else 0,
+        jitter_ms=parse_duration_ms(form.jitter, "Jitter") if form.jitter else 0,
         max_firings=form.max_firings,
         description=form.description,
         **times,
@@ -65,7 +66,7 @@ def config_from(form: NewSchedule) -> ScheduleConfig:
 
 
 def _seconds(text: str) -> int:
-    milliseconds = duration_ms(text, "Every")
+    milliseconds = parse_duration_ms(text, "Every")
     if milliseconds < 1000 or milliseconds % 1000:
         raise InvalidRequest(f"Every: {text[:60]!r}", hint="give whole seconds, at least one")
     return milliseconds // 1000

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from goqueue.errors import InvalidRequest
-from goqueue.gateways.console.forms import byte_count, duration_ms, duration_text, size_text
+from goqueue.gateways.console.forms import byte_count, duration_text, size_text
+from goqueue.model.durations import parse_duration_ms
 from goqueue.model.topic import (
     Cleanup,
     Durability,
@@ -124,7 +125,7 @@ def _value(field: Field, text: str) -> Any:
         return None
     match field.kind:
         case "duration":
-            return duration_ms(text, field.label)
+            return parse_duration_ms(text, field.label)
         case "size":
             return byte_count(text, field.label)
         case "weights":

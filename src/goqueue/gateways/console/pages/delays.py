@@ -12,13 +12,14 @@ from goqueue.engine.browse import as_given
 from goqueue.engine.queue.gather import gather
 from goqueue.errors import GoQueueError, InvalidRequest, UnknownDelay
 from goqueue.gateways.console.answering import Problem, problem_of
-from goqueue.gateways.console.forms import PRIORITIES, duration_ms, instant_ns
+from goqueue.gateways.console.forms import PRIORITIES, instant_ns
 from goqueue.gateways.console.letters import ticked
 from goqueue.gateways.console.links import link
 from goqueue.gateways.console.page import Answer, Html, Live, NavItem, Page, Part, Redirect, Update
 from goqueue.gateways.console.values import Form, as_text, decoded, preview, shown
 from goqueue.gateways.console.visit import Visit
 from goqueue.model.delay import due_ns
+from goqueue.model.durations import parse_duration_ms
 from goqueue.model.record import Record
 from goqueue.model.topic import MOST_PARTITIONS, TopicName, topic_name
 
@@ -96,7 +97,7 @@ async def reschedule(visit: Visit) -> Answer:
         form = visit.read_form(Another)
         if not form.delay and not form.at:
             raise InvalidRequest("neither a delay nor a time", hint="say in how long, or when")
-        delay_ms = duration_ms(form.delay, "In") if form.delay else None
+        delay_ms = parse_duration_ms(form.delay, "In") if form.delay else None
         instant = instant_ns(form.at, "At") if form.at else None
         due = due_ns(delay_ms, instant, now_ns=visit.now)
         await delays.reschedule_delay(visit.broker, name, at.partition, at.offset, due)

@@ -17,10 +17,11 @@ from goqueue.engine.groups import (
 from goqueue.engine.queue.policies import set_policy
 from goqueue.errors import GoQueueError, InvalidRequest
 from goqueue.gateways.console.answering import problem_of
-from goqueue.gateways.console.forms import duration_ms, duration_text, instant_ns
+from goqueue.gateways.console.forms import duration_text, instant_ns
 from goqueue.gateways.console.links import link
 from goqueue.gateways.console.page import Answer, Html, Live, NavItem, Page, Part, Redirect, Update
 from goqueue.gateways.console.visit import Visit
+from goqueue.model.durations import parse_duration_ms
 
 __all__ = ["PART"]
 
@@ -197,10 +198,10 @@ def _target(form: ResetForm) -> tuple[str | int, bool]:
 
 def _policy(form: PolicyForm) -> GroupPolicy:
     given = {
-        "visibility_timeout_ms": duration_ms(form.visibility, "Visibility timeout") if form.visibility else None,
+        "visibility_timeout_ms": parse_duration_ms(form.visibility, "Visibility timeout") if form.visibility else None,
         "max_attempts": form.max_attempts,
-        "retry_backoff_ms": duration_ms(form.backoff, "First pause") if form.backoff else None,
-        "retry_backoff_max_ms": duration_ms(form.backoff_max, "Longest pause") if form.backoff_max else None,
+        "retry_backoff_ms": parse_duration_ms(form.backoff, "First pause") if form.backoff else None,
+        "retry_backoff_max_ms": parse_duration_ms(form.backoff_max, "Longest pause") if form.backoff_max else None,
         "retry_jitter": form.jitter,
     }
     try:

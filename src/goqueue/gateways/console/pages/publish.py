@@ -9,12 +9,13 @@ import msgspec
 from goqueue.engine.publish_records import Outgoing, Placed, publish_records
 from goqueue.errors import GoQueueError, InvalidRequest
 from goqueue.gateways.console.answering import Problem, problem_of
-from goqueue.gateways.console.forms import PRIORITIES, duration_ms, header_lines
+from goqueue.gateways.console.forms import PRIORITIES, header_lines
 from goqueue.gateways.console.links import link
 from goqueue.gateways.console.page import Answer, Html, NavItem, Page, Part, Redirect
 from goqueue.gateways.console.pages.tabs import topic_tabs
 from goqueue.gateways.console.visit import Visit
 from goqueue.model.delay import due_ns
+from goqueue.model.durations import parse_duration_ms
 from goqueue.model.expiry import expires_ns, with_expiry
 from goqueue.model.record import Record
 from goqueue.model.topic import MOST_PARTITIONS, Topic, topic_name
@@ -98,10 +99,10 @@ def _outgoing(draft: Draft, now_ns: int) -> Outgoing:
     key = None if draft.key is None else draft.key.encode()
     record = Record(value, key, headers, PRIORITIES.index(draft.priority))
     if draft.ttl:
-        expiry = expires_ns(duration_ms(draft.ttl, "Expires after"), None, now_ns=now_ns)
+        expiry = expires_ns(parse_duration_ms(draft.ttl, "Expires after"), None, now_ns=now_ns)
         assert expiry is not None
         record = with_expiry(record, expiry)
-    due = due_ns(duration_ms(draft.delay, "Delay"), None, now_ns=now_ns) if draft.delay else 0
+    due = due_ns(parse_duration_ms(draft.delay, "Delay"), None, now_ns=now_ns) if draft.delay else 0
     return Outgoing(record, draft.partition, id=draft.id, due=due)
 
 

@@ -11,7 +11,7 @@ from goqueue.engine.groups import HEARTBEAT_MS
 from goqueue.engine.poll import MOST_RECORDS
 from goqueue.gateways.http.api.params import NAME_PATTERN, TopicText
 from goqueue.gateways.http.api.reading import MessageOut
-from goqueue.gateways.http.forms.times import Duration, InstantText
+from goqueue.gateways.http.forms.times import Duration, DurationText, InstantText
 from goqueue.gateways.http.forms.values import Form
 
 __all__ = [
@@ -147,9 +147,9 @@ class PollQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     consumer: Annotated[str, Meta(min_length=1, max_length=200, description="who works, for the limit in flight")] = (
         "anonymous"
     )
-    timeout: Duration = 30_000
+    timeout: DurationText = "30s"
     limit: Annotated[int, Meta(ge=1, le=MOST_RECORDS)] = 100
-    visibility: Duration | UnsetType = UNSET
+    visibility: DurationText | UnsetType = UNSET
     order: Literal["none", "key"] = "none"
     from_: Literal["earliest", "latest"] = msgspec.field(name="from", default="earliest")
     format: Form | UnsetType = UNSET

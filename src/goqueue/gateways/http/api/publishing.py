@@ -13,8 +13,8 @@ from goqueue.errors import GoQueueError, InvalidRequest, UnknownTopic
 from goqueue.gateways.http.api.params import TopicParams
 from goqueue.gateways.http.endpoint import Endpoint, Nothing, Reply
 from goqueue.gateways.http.forms.delays import DelayFields, due_of
-from goqueue.gateways.http.forms.expiry import Expires, expiry_from
-from goqueue.gateways.http.forms.times import instant_text
+from goqueue.gateways.http.forms.expiry import expiry_from
+from goqueue.gateways.http.forms.times import When, instant_text
 from goqueue.gateways.http.forms.values import Headers, PriorityName, key_and_value, priority_number
 from goqueue.gateways.http.responses import ErrorBody, error_body, retry_after
 from goqueue.gateways.http.trace_headers import trace_of_request
@@ -59,7 +59,7 @@ class MessageIn(DelayFields, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     partition: PartitionNumber | UnsetType = UNSET
     priority: PriorityName | PriorityNumber = "normal"
     id: RecordId | UnsetType = UNSET
-    expires: Expires | UnsetType = UNSET
+    expires: When | UnsetType = UNSET
     acks: Acks | UnsetType = UNSET
     durability: Durability | UnsetType = UNSET
 

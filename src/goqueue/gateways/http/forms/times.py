@@ -1,4 +1,4 @@
-"""Times and durations as they stand in JSON and in URLs: RFC 3339, Unix milliseconds, and lengths like 30s."""
+"""Times and durations in JSON and in URLs: RFC 3339, Unix milliseconds, durations such as 30s."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -7,29 +7,52 @@ from typing import Annotated
 import msgspec
 
 from goqueue.errors import InvalidRequest
+from goqueue.model.durations import DURATION_PATTERN, parse_duration_ms
 
 __all__ = [
-    "DURATION_PATTERN",
-    "INSTANT_PATTERN",
+    "LONGEST_MS",
     "Duration",
+    "DurationText",
     "InstantText",
+    "When",
     "duration_ms",
     "instant_ns",
     "instant_text",
+    "when_ns",
 ]
 
 NS_PER_S = 1_000_000_000
 NS_PER_MS = 1_000_000
 LATEST_NS = (1 << 63) - 1
 
-DURATION_PATTERN = r"^[0-9]{1,12}(ms|s|m|h|d)?$"
 INSTANT_PATTERN = r"^[0-9]{1,16}$|^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]"
+WHEN_PATTERN = rf"{DURATION_PATTERN}|^[0-9]{{12,16}}$|^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[Tt]"
+LONGEST_MS = 10**12
+
+DurationText = Annotated[str, msgspec.Meta(extra_json_schema={"pattern": DURATION_PATTERN, "examples": ["30s", "5m"]})]
+"""The type of a duration in a query, where a number would be without a unit."""
 
 Duration = (
-    Annotated[str, msgspec.Meta(extra_json_schema={"pattern": DURATION_PATTERN, "examples": ["30s", "5m"]})]
-    | Annotated[int, msgspec.Meta(ge=0, le=10**12, description="milliseconds")]
+    DurationText | Annotated[int, msgspec.Meta(ge=0, le=LONGEST_MS, description="milliseconds, as a JSON number")]
 )
 """The type of a field that takes a duration; `duration_ms` reads it."""
+
+# What is wrong with it is wrong with one record and not with the request, so the document alone has these limits.
+When = (
+    Annotated[
+        str,
+        msgspec.Meta(
+            description="a duration from now, RFC 3339, or Unix milliseconds in 12 to 16 digits",
+            examples=["30s", "2027-01-31T12:00:00Z"],
+            extra_json_schema={"pattern": WHEN_PATTERN},
+        ),
+    ]
+    | Annotated[
+        int,
+        msgspec.Meta(extra_json_schema={"minimum": 0, "maximum": LONGEST_MS, "description": "milliseconds from now"}),
+    ]
+)
+"""The type of a field that takes a duration from now or a time; `when_ns` reads it."""
 
 InstantText = Annotated[
     str,
@@ -41,8 +64,7 @@ InstantText = Annotated[
 ]
 """The type of a field that takes a time; `instant_ns` reads it."""
 
-_UNITS_MS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_DURATION = re.compile(r"([0-9]{1,12})(ms|s|m|h|d)?")
+_UNIX_MS = re.compile(r"[0-9]{12,16}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # A plus sign in a query that was not escaped arrives as a space.
 _INSTANT = re.compile(
@@ -52,14 +74,20 @@ _INSTANT = re.compile(
 
 def duration_ms(given: str | int, name: str) -> int:
     """Milliseconds; `name` is what the caller calls the field."""
-    if isinstance(given, int):
-        return given
-    parts = _DURATION.fullmatch(given)
-    if parts is None:
+    return given if isinstance(given, int) else parse_duration_ms(given, name)
+
+
+def when_ns(given: str | int, name: str, *, now_ns: int) -> int:
+    """Unix nanoseconds of a time, or of a duration from now; a duration of zero is zero."""
+    if isinstance(given, str) and ("-" in given or _UNIX_MS.fullmatch(given)):
+        return instant_ns(given, name)
+    wait_ms = duration_ms(given, name)
+    if not 0 <= wait_ms <= LONGEST_MS:
         raise InvalidRequest(
-            f"{name} = {given[:60]!r} is not a duration", hint="write 30s, 5m, 2h, 1d, or milliseconds"
+            f"{name}: a duration must be between 0 and {LONGEST_MS} ms, got {wait_ms}",
+            hint="a number is milliseconds from now; write a time as 2027-01-31T12:00:00Z",
         )
-    return int(parts[1]) * _UNITS_MS[parts[2] or ""]
+    return min(now_ns + wait_ms * NS_PER_MS, LATEST_NS) if wait_ms else 0
 
 
 def instant_ns(given: str, name: str) -> int:
