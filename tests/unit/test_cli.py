@@ -133,7 +133,11 @@ def fail(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> int:
         (DataFolderDamaged("torn"), 1, "error: torn\nhint: run `goqueue storage verify`"),
         (DiskFull("full"), 1, "error: full\nhint: free disk space"),
         (GoQueueError("two\nlines"), 1, "error: two lines\n"),
-        (PermissionError(13, "Permission denied", "/data/lock"), 1, "error: /data/lock: Permission denied\n"),
+        (
+            PermissionError(13, "Permission denied", "/data/lock"),
+            1,
+            "error: /data/lock: Permission denied\nhint: `ls -ld /data/lock` shows",
+        ),
         (typer.BadParameter("no such thing"), 2, "error: "),
         (KeyboardInterrupt(), 130, ""),
         (typer.Abort(), 130, ""),

@@ -1,13 +1,15 @@
 """Figures that commands work out themselves: rates of `goqueue top`, latencies of `goqueue bench`."""
 
 import math
+from io import StringIO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from goqueue.cli.load.latencies import Latencies
-from goqueue.cli.top_figures import frame_of, parse_metrics
+from goqueue.cli.top_figures import Frame, GroupLine, TopicLine, frame_of, parse_metrics
 from goqueue.cli.top_view import Sorting, render
 
 HEAD = """# HELP goqueue_broker_topics Topics
@@ -97,3 +99,37 @@ def test_latencies_of_processes_add_up() -> None:
     assert one.at_ms(0.99) == pytest.approx(1.0, rel=0.011)
     assert one.at_ms(1.0) == pytest.approx(1000, rel=0.011)
     assert Latencies().at_ms(0.5) is None
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 300])
+def test_at_any_width_top_leaves_out_columns_and_cuts_no_figure(width: int) -> None:
+    group = GroupLine(
+        "a-group-with-a-rather-long-name",
+        "payments.authorised",
+        12,
+        1_234_567,
+        12_345,
+        1_234,
+        123_456.7,
+        86_399,
+        False,
+        (1, 2, 3, 4, 5),
+    )
+    topic = TopicLine(
+        "payments.authorised.of-a-region", 300, 123_456_789, 10**12, 234_567.8, 10**9, 345_678.9, 0.0, 7_654_321, 99_999
+    )
+    frame = Frame("0.1", 0.0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (topic,), (group,))
+    console = Console(width=width, file=StringIO())
+    console.print(render(frame, "here", None, sorting=Sorting.NAME))
+    shown = console.file.getvalue()
+    assert max(map(len, shown.splitlines())) <= width
+    for column, figure in {
+        "in/s": "234,567.8",
+        "out/s": "345,678.9",
+        "lag": "1,234,567",
+        "in flight": "12,345",
+    }.items():
+        assert column in shown
+        assert f"{figure} " in shown or f"{figure}\n" in shown
+    figures = [word for line in shown.splitlines() for word in line.split() if word[0].isdigit()]
+    assert not [one for one in figures if "…" in one]

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from goqueue.cli.server import server
-from goqueue.cli.serving import FLAGS, plain_flags
+from goqueue.cli.serving import FLAGS, plain_flags, welcome
 
 
 def test_what_is_read_without_typer_are_all_the_flags_that_typer_knows():
@@ -33,3 +33,14 @@ def test_everything_else_is_left_to_typer(words: str):
 
 def test_an_empty_value_may_be_a_word_of_its_own():
     assert plain_flags(["--grpc", ""]) == {"listen.grpc": ""}
+
+
+def test_a_person_at_a_terminal_is_told_what_to_open_and_what_to_try():
+    told = welcome("0.0.0.0:8080", "127.0.0.1:7171")
+    assert "http://127.0.0.1:8080/console" in told, "where it listens on all addresses, loopback is one to open"
+    assert "topic create orders" in told
+    assert "--server" not in told, "commands find the usual address by themselves"
+
+
+def test_commands_to_try_name_the_address_where_it_is_not_the_usual_one():
+    assert " --server 127.0.0.1:9171 produce orders hello\n" in welcome("[::]:8080", "0.0.0.0:9171")

@@ -92,7 +92,7 @@ def bench(
         keep=keep,
     )
     kinds = list(Kind) if load is Loads.ALL else [Kind(load.value)]
-    with with_commands_as_hints():
+    with with_commands_as_hints(server):
         results, interrupted = asyncio.run(run_loads(wish, kinds))
     answer = {"settings": wish, "interrupted": interrupted, "results": results}
     print_answer(answer, output, lambda: print_results(wish, results))

@@ -10,6 +10,8 @@ __all__ = [
     "DEFAULT_HTTP",
     "DEFAULT_SERVER",
     "ContextOption",
+    "GlobalHttpOption",
+    "GlobalServerOption",
     "HttpOption",
     "RegistryOption",
     "ServerOption",
@@ -56,10 +58,22 @@ def _note_address(context: typer.Context, parameter: Any, value: str) -> str:
     return value
 
 
+def _note_global(context: typer.Context, parameter: Any, value: str | None) -> str | None:
+    """An address in front of the command holds for whatever command follows."""
+    if value is not None:
+        context.meta[f"goqueue.global.{parameter.name}"] = value
+    return value
+
+
 def _choose(context: typer.Context, parameter: str, value: str, field: str) -> str:
     source = _came_from(context, parameter)
+    if source == "COMMANDLINE":
+        return value
+    in_front = context.meta.get(f"goqueue.global.{field}")
+    if in_front is not None:
+        return str(in_front)
     name, typed = context.meta.get(_CONTEXT, (None, False))
-    if source == "COMMANDLINE" or (source == "ENVIRONMENT" and not typed):
+    if source == "ENVIRONMENT" and not typed:
         return value
     # What is read from a file is read by commands that need it only.
     from goqueue.cli.contexts import load_contexts
@@ -135,6 +149,29 @@ ContextOption = Annotated[
         is_eager=True,
         callback=_note_context,
         autocompletion=_complete_contexts,
+    ),
+]
+GlobalServerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--server",
+        "-s",
+        metavar="HOST:PORT",
+        help="The broker's native address, for any command.",
+        show_default=False,
+        is_eager=True,
+        callback=_note_global,
+    ),
+]
+GlobalHttpOption = Annotated[
+    str | None,
+    typer.Option(
+        "--http",
+        metavar="HOST:PORT",
+        help="The broker's HTTP address, for any command.",
+        show_default=False,
+        is_eager=True,
+        callback=_note_global,
     ),
 ]
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from goqueue.cli.failures import INTERRUPTED, Refused
+from goqueue.cli.record_template import TEMPLATE_HELP
 from goqueue.cli.remote import (
     DEFAULT_SERVER,
     ServerOption,
@@ -69,6 +70,10 @@ def consume(
         RecordFormat,
         typer.Option("--format", help="Lines of text, JSON (a list, or an object on each line), or bare values."),
     ] = RecordFormat.TEXT,
+    template: Annotated[
+        str | None,
+        typer.Option("--template", "-f", metavar="TEMPLATE", help=TEMPLATE_HELP, show_default=False),
+    ] = None,
     show: Annotated[
         str | None,
         typer.Option(
@@ -91,20 +96,23 @@ def consume(
     A value or key that is not UTF-8 is {"base64": …} in JSON; null is a deleted one.
 
     Example: goqueue consume orders --from 15m --follow --show key,timestamp
+
+    Example: goqueue consume orders -f '%p:%o %k %s\\n'
     """
     from goqueue.adapters.clock import SystemClock
     from goqueue.cli.consume_run import Job, run_job
-    from goqueue.cli.record_output import parse_fields, record_printer
+    from goqueue.cli.record_output import parse_fields, record_printer, template_printer
     from goqueue.cli.starting_points import parse_start
 
     if group is not None and partitions:
         raise Refused("--partition with a group", hint="the group decides who reads which partition; leave out one")
-    printer = record_printer(
-        form.value,
-        parse_fields(show, form.value),
-        separator,
-        on_terminal=sys.stdout.isatty(),
-    )
+    if template is None:
+        fields = parse_fields(show, form.value)
+        printer = record_printer(form.value, fields, separator, on_terminal=sys.stdout.isatty())
+    elif form is RecordFormat.TEXT and show is None:
+        printer = template_printer(template, on_terminal=sys.stdout.isatty())
+    else:
+        raise Refused("a template with --format or --show", hint="the template says it all: leave out the others")
     job = Job(
         tuple(dict.fromkeys(topics)),
         group,
@@ -113,7 +121,7 @@ def consume(
         follow,
         count,
     )
-    with with_commands_as_hints():
+    with with_commands_as_hints(server):
         interrupted = asyncio.run(run_job(server, job, printer))
     # Following ends in no other way, so that is how it is meant to end.
     raise typer.Exit(INTERRUPTED if interrupted and not follow else 0)

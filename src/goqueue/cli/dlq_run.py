@@ -121,7 +121,7 @@ def _run(server: str, work: Work, ask: Ask, at_once: int) -> Done:
     async def until_done() -> bool:
         return await until_interrupted(run())
 
-    with with_commands_as_hints():
+    with with_commands_as_hints(server):
         done.interrupted = asyncio.run(until_done())
     return done
 

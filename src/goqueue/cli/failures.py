@@ -1,6 +1,7 @@
 """How a command fails: `error: what happened`, `hint: what to do`, and an exit code that scripts can rely on."""
 
 import os
+import shlex
 import sys
 
 import typer
@@ -76,10 +77,16 @@ def _words(error: Exception) -> tuple[str, str | None]:
         return error.message, error.hint
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror or error}", None
+        return f"{where}{error.strerror or error}", _hint_for(error)
     message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
     context = getattr(error, "ctx", None)
     return message, f"`{context.command_path} --help` shows how it is used" if context else None
+
+
+def _hint_for(error: OSError) -> str | None:
+    if isinstance(error, PermissionError) and error.filename:
+        return f"`ls -ld {shlex.quote(str(error.filename))}` shows who may: run as that user, or name another path"
+    return None
 
 
 def let_go_of_output() -> None:

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from goqueue.cli.connection import ContextOption, add_connection_options
+from goqueue.cli.connection import ContextOption, GlobalHttpOption, GlobalServerOption, add_connection_options
 from goqueue.cli.failures import Refused, exit_code_of, let_go_of_output, print_failure
 from goqueue.errors import GoQueueError
 
@@ -102,14 +102,26 @@ app = typer.Typer(
 
 
 @app.callback()
-def goqueue(context: ContextOption = None) -> None:
+def goqueue(
+    invoked: typer.Context,
+    server: GlobalServerOption = None,
+    http: GlobalHttpOption = None,
+    context: ContextOption = None,  # noqa: ARG001  # noted by its callback
+) -> None:
     """GoQueue: one durable log, used as a stream, as a queue and as a table.
+
+    `goqueue help COMMAND` explains a command. Where the broker is can be said before or after the command.
 
     Exit codes: 0 fine; 1 a problem was found or the operation failed; 2 wrong usage; 3 the data folder is in use;
     4 no broker answers; 130 interrupted.
 
     Example: goqueue server --data /var/lib/goqueue
     """
+    if invoked.invoked_subcommand == "server" and (server or http):
+        raise Refused(
+            "--server and --http before a command say where a broker is, and `server` starts one",
+            hint="write `goqueue server --native HOST:PORT --http HOST:PORT` to choose where it listens",
+        )
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -11,6 +11,7 @@ from goqueue.cli.remote import DEFAULT_SERVER, GroupArgument, ServerOption, ask,
 
 if TYPE_CHECKING:
     from goqueue.client import Admin
+    from goqueue.wire.native.messages import OffsetChange
 
 __all__ = ["app"]
 
@@ -76,7 +77,8 @@ def reset_offsets(
 ) -> None:
     """Set where a group goes on reading. Only shows what would change, unless --execute is given.
 
-    The group must have no members. Offsets that are gone or not there yet become the nearest that exist.
+    The group must exist (`goqueue group commit-offsets` begins one) and have no members. Offsets that are gone or not
+    there yet become the nearest that exist.
 
     Example: goqueue group reset-offsets billing --to time:2h --topic orders --execute
     """
@@ -85,9 +87,13 @@ def reset_offsets(
     from goqueue.cli.starting_points import parse_reset
 
     kind, value = parse_reset(to, now_ns=SystemClock().now_ns())
-    made = ask(
-        server, lambda admin: admin.reset_offsets(group, kind, value, topics=topics or None, dry_run=not execute)
-    )
+
+    async def question(admin: "Admin") -> "tuple[OffsetChange, ...]":
+        # A group begins with a member or a commit: a mistyped name must not begin one.
+        await admin.describe_group(group)
+        return await admin.reset_offsets(group, kind, value, topics=topics or None, dry_run=not execute)
+
+    made = ask(server, question)
     changes = offset_changes(made)
     print_answer(
         {"group": group, "executed": execute, "changes": changes},

@@ -8,7 +8,8 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from goqueue.cli.connection import DEFAULT_HTTP, HttpOption
 from goqueue.cli.failures import Refused
-from goqueue.errors import ERRORS_BY_CODE, BrokerUnreachable, GoQueueError
+from goqueue.cli.suggestions import suggest
+from goqueue.errors import ERRORS_BY_CODE, BrokerUnreachable, GoQueueError, UnknownGroup
 
 __all__ = [
     "ANSWER_WITHIN_S",
@@ -53,7 +54,16 @@ def ask_http(
     if status in fine:
         return answer
     kind = ERRORS_BY_CODE.get(str(answer.get("code")), GoQueueError)
-    raise kind(str(answer.get("error") or f"the broker answers with {status}"), hint=str(answer.get("hint") or ""))
+    error = kind(str(answer.get("error") or f"the broker answers with {status}"), hint=str(answer.get("hint") or ""))
+    suggest(error, lambda kind: _known(address, kind))
+    raise error
+
+
+def _known(address: str, kind: type[GoQueueError]) -> list[str]:
+    """The names of all topics, or of all groups."""
+    groups = kind is UnknownGroup
+    listed = ask_http(address, "/groups" if groups else "/topics")["groups" if groups else "topics"]
+    return [one["group" if groups else "name"] for one in listed]
 
 
 def ask_text(address: str, path: str, *, within_s: float = ANSWER_WITHIN_S) -> str:

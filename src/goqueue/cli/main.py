@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _serve(given)
         from goqueue.cli.frame import run
 
-        return run(given)
+        return run([*given[1:], "--help"] if given[:1] == ["help"] else given)
     except KeyboardInterrupt:
         return 130
 

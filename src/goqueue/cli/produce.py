@@ -131,7 +131,7 @@ def produce(
         },
     )
     source = Source([_bytes(value) or b"" for value in values] if values else None, file)
-    with with_commands_as_hints():
+    with with_commands_as_hints(server):
         report = asyncio.run(run_job(server, job, source))
     report.print(output, quiet=quiet)
     if report.interrupted:

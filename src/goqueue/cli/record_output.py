@@ -7,11 +7,12 @@ from typing import Any, Protocol
 import msgspec
 
 from goqueue.cli.failures import Refused
+from goqueue.cli.record_template import Piece, parse_template
 from goqueue.cli.times import instant_text
 from goqueue.client import Message
 from goqueue.gateways.http.forms.values import header_map, shown
 
-__all__ = ["Field", "RecordPrinter", "parse_fields", "record_printer"]
+__all__ = ["Field", "RecordPrinter", "parse_fields", "record_printer", "template_printer"]
 
 # A terminal must not be steered by what is printed on it; lines and tabs are what text is made of.
 _UNPRINTABLE = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
@@ -47,6 +48,10 @@ def parse_fields(text: str | None, form: str) -> Sequence[Field]:
         raise Refused(f"there is no such field in {text!r}", hint=f"there are {', '.join(Field)}, all, none") from None
 
 
+def template_printer(template: str, *, on_terminal: bool) -> RecordPrinter:
+    return _Template(parse_template(template), on_terminal=on_terminal)
+
+
 def record_printer(form: str, fields: Sequence[Field], separator: str, *, on_terminal: bool) -> RecordPrinter:
     if form == "raw":
         return _Raw()
@@ -78,13 +83,23 @@ class _Text(_Raw):
 
     def records(self, messages: Sequence[Message]) -> bytes:
         text = b"".join(self._line(message) for message in messages)
-        if not self._on_terminal:
-            return text
-        return text.decode(errors="backslashreplace").translate(_UNPRINTABLE).encode()
+        return _printable(text) if self._on_terminal else text
 
     def _line(self, message: Message) -> bytes:
         cells = [cell(message) for cell in self._cells]
         return self._separator.join((*cells, _or_null(message.value))) + b"\n"
+
+
+class _Template(_Raw):
+    """The pieces of a template for each, and nothing in between."""
+
+    def __init__(self, pieces: Sequence[Piece], *, on_terminal: bool) -> None:
+        self._pieces = pieces
+        self._on_terminal = on_terminal
+
+    def records(self, messages: Sequence[Message]) -> bytes:
+        text = b"".join(piece(message) for message in messages for piece in self._pieces)
+        return _printable(text) if self._on_terminal else text
 
 
 class _Json(_Raw):
@@ -115,6 +130,10 @@ class _Json(_Raw):
         found = {name: member(message) for name, member in self._members}
         found["value"] = _shown(message.value)
         return msgspec.json.encode(found)
+
+
+def _printable(text: bytes) -> bytes:
+    return text.decode(errors="backslashreplace").translate(_UNPRINTABLE).encode()
 
 
 def _or_null(data: bytes | None) -> bytes:

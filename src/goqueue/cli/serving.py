@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import resource
+import shutil
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,9 +14,11 @@ import uvloop
 from goqueue import __version__, codec
 from goqueue.adapters.telemetry.logs import configure_logs, get_logger
 from goqueue.app.build import running_broker
-from goqueue.app.settings import Origins, Settings, load_settings
+from goqueue.app.settings import ListenSettings, Origins, Settings, load_settings
 
-__all__ = ["FLAGS", "plain_flags", "run_server"]
+__all__ = ["FLAGS", "plain_flags", "run_server", "welcome"]
+
+LOOPBACKS = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]", "::": "[::1]"}
 
 FLAGS: Mapping[str, str] = {
     "--data": "data",
@@ -75,9 +78,31 @@ async def _serve(settings: Settings, origins: Origins) -> None:
             version=__version__,
             codec=codec.ACTIVE,
         )
+        if sys.stderr.isatty():
+            sys.stderr.write(welcome(running.http, running.native))
         await stop.wait()
         logger.info("stopping")
     logger.info("stopped")
+
+
+def welcome(http: str, native: str) -> str:
+    """What to open and what to try, for a person at a terminal."""
+    at = f"http://{_reachable(http)}"
+    name = "goqueue" if shutil.which("goqueue") else sys.argv[0]
+    where = "" if _reachable(native) == ListenSettings().native else f" --server {_reachable(native)}"
+    return (
+        f"\n  open   {at}/console   and {at}/docs for the HTTP API\n"
+        f"  try    {name}{where} topic create orders\n"
+        f"         {name}{where} produce orders hello\n"
+        f"         {name}{where} consume orders\n"
+        f"  stop   Ctrl-C\n\n"
+    )
+
+
+def _reachable(address: str) -> str:
+    """An address to connect to: one that listens everywhere is reached on this machine's loopback."""
+    host, _, port = address.rpartition(":")
+    return f"{LOOPBACKS.get(host, host)}:{port}"
 
 
 def _avoid_pauses() -> None:

@@ -5,6 +5,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
+from goqueue.cli.fitting_table import FittingTable
 from goqueue.cli.times import bytes_text
 from goqueue.cli.top_figures import Frame, GroupLine, TopicLine
 
@@ -16,6 +17,9 @@ __all__ = ["Sorting", "render"]
 MB = 1e6
 KEYS = "q quit   s sort   ↑ ↓ scroll"
 LANE_NAMES = ("crit", "high", "norm", "low", "bg")
+TOPIC_COLUMNS_TO_DROP = ("parts", "MB/s", "size", "failed/s", "delayed", "dead", "records")
+"""Where the terminal is narrow, in this order; rates stay."""
+GROUP_COLUMNS_TO_DROP = ("bg", "low", "crit", "high", "norm", "members", "oldest", "retrying", "done/s")
 
 Line = TypeVar("Line", TopicLine, GroupLine)
 
@@ -97,7 +101,7 @@ def _topic_table(lines: Sequence[TopicLine], total: int) -> "RenderableType":
         for line in lines
     ]
     columns = ("topic", "parts", "records", "size", "in/s", "MB/s", "out/s", "failed/s", "delayed", "dead")
-    return _table(f"Topics {len(lines)} of {total}", columns, rows, left=1)
+    return FittingTable(f"Topics {len(lines)} of {total}", columns, rows, 1, TOPIC_COLUMNS_TO_DROP)
 
 
 def _group_table(lines: Sequence[GroupLine], total: int) -> "RenderableType":
@@ -116,17 +120,4 @@ def _group_table(lines: Sequence[GroupLine], total: int) -> "RenderableType":
         for line in lines
     ]
     columns = ("group", "topic", "members", "lag", "in flight", "retrying", "done/s", "oldest", *LANE_NAMES)
-    return _table(f"Groups {len(lines)} of {total}", columns, rows, left=2)
-
-
-def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: int) -> "RenderableType":
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number < left else "right", no_wrap=True)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
+    return FittingTable(f"Groups {len(lines)} of {total}", columns, rows, 2, GROUP_COLUMNS_TO_DROP)

@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from goqueue.cli.consent import YesOption, require_consent
+from goqueue.cli.failures import Refused
 from goqueue.cli.output import Output, OutputOption, print_answer
 from goqueue.cli.remote import DEFAULT_SERVER, ServerOption, TopicArgument, ask, complete_topics
 from goqueue.cli.topic_contents import compact, records
+from goqueue.cli.topic_definitions import export_topics, import_topics
 from goqueue.model.topic import Cleanup, Durability
 
 if TYPE_CHECKING:
@@ -59,16 +61,16 @@ def list_topics(
     server: ServerOption = DEFAULT_SERVER,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """List the topics with their number of partitions and what they keep.
+    """List the topics with their records, size, records a second over the last minute, and what they keep.
 
     Example: goqueue topic list -o json
     """
-    from goqueue.cli.topic_views import print_topics, topic_line
+    from goqueue.adapters.clock import SystemClock
+    from goqueue.cli.topic_list import topic_figures
+    from goqueue.cli.topic_views import print_topics
 
-    async def question(admin: "Admin") -> list["Topic"]:
-        return [topic for topic in await admin.topics() if every or not topic.name.startswith("__")]
-
-    lines = [topic_line(topic) for topic in sorted(ask(server, question), key=lambda topic: topic.name)]
+    now_ns = SystemClock().now_ns()
+    lines = ask(server, lambda admin: topic_figures(admin, now_ns=now_ns, internal=every))
     print_answer(lines, output, lambda: print_topics(lines))
 
 
@@ -155,10 +157,11 @@ def alter(
     delete_retention: DeleteRetentionOption = None,
     dedup_window: DedupWindowOption = None,
     settings: SetOption = None,
+    partitions: Annotated[int | None, typer.Option("--partitions", "-p", hidden=True)] = None,
     server: ServerOption = DEFAULT_SERVER,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Change settings of a topic: those that are named, and no others.
+    """Change settings of a topic: those that are named, and no others. The number of partitions stays.
 
     Example: goqueue topic alter orders --retention 14d --retention-bytes none
     """
@@ -175,6 +178,12 @@ def alter(
         dedup_window,
         settings or (),
     )
+    if partitions is not None:
+        raise Refused(
+            "the number of partitions of a topic cannot be changed: each key would move to another partition",
+            hint=f"`goqueue topic create NEW --partitions {partitions}` makes another topic, and "
+            f"`goqueue pipeline replay {topic} --into NEW` copies the records",
+        )
     changes.require_any()
 
     async def question(admin: "Admin") -> list[SettingChange]:
@@ -222,5 +231,7 @@ def delete(
     print_answer({"deleted": deleted}, output, lambda: None)
 
 
+app.command("export", short_help="Write the definitions of topics to a file.")(export_topics)
+app.command("import", short_help="Create the topics of a file that `topic export` wrote.")(import_topics)
 app.command(short_help="Search the records of a topic.")(records)
 app.command(short_help="Compact a topic now.")(compact)

@@ -6,12 +6,14 @@ import msgspec
 
 from goqueue.cli.amounts import limit_text
 from goqueue.cli.output import print_table
+from goqueue.cli.times import bytes_text
 from goqueue.cli.topic_changes import SettingChange
 from goqueue.model.log import LogId
 from goqueue.model.topic import Topic, TopicConfig
 
 __all__ = [
     "TopicFacts",
+    "TopicFigures",
     "TopicLine",
     "print_changes",
     "print_topic",
@@ -23,10 +25,21 @@ __all__ = [
 
 
 class TopicLine(msgspec.Struct, frozen=True):
-    """A topic among others."""
+    """A topic as it was created."""
 
     name: str
     partitions: int
+    config: TopicConfig
+
+
+class TopicFigures(msgspec.Struct, frozen=True):
+    """A topic in a list. The rate is of the last minute; `size` is None where the broker does not tell it."""
+
+    name: str
+    partitions: int
+    records: int
+    size: int | None
+    records_per_s: float
     config: TopicConfig
 
 
@@ -62,7 +75,7 @@ def topic_facts(topic: Topic, earliest: Mapping[LogId, int], latest: Mapping[Log
     return TopicFacts(topic.name, topic.epoch, topic.config, partitions)
 
 
-def print_topics(lines: Sequence[TopicLine]) -> None:
+def print_topics(lines: Sequence[TopicFigures]) -> None:
     if not lines:
         print("there are no topics; `goqueue topic create NAME` makes one")
         return
@@ -70,6 +83,9 @@ def print_topics(lines: Sequence[TopicLine]) -> None:
         (
             line.name,
             line.partitions,
+            f"{line.records:,}",
+            "" if line.size is None else bytes_text(line.size),
+            f"{line.records_per_s:,.1f}",
             line.config.durability,
             line.config.cleanup,
             limit_text("retention_ms", line.config.retention_ms),
@@ -77,8 +93,8 @@ def print_topics(lines: Sequence[TopicLine]) -> None:
         )
         for line in lines
     ]
-    columns = ("topic", "partitions", "durability", "cleanup", "retention", "retention size")
-    print_table("Topics", columns, rows, numbers="partitions")
+    columns = ("topic", "parts", "records", "size", "records/s", "durability", "cleanup", "retention", "max size")
+    print_table("Topics", columns, rows, numbers="parts,records,size,records/s")
 
 
 def print_topic_line(what: str, line: TopicLine) -> None:

@@ -48,6 +48,11 @@ class Admin(TransactionAdmin):
         reply = await self._link.ask(Opcode.METADATA, messages.Metadata((name,)), messages.MetadataReply)
         return reply.topics[0]
 
+    async def topic_sizes(self) -> dict[str, int]:
+        """The bytes on disk of each topic; none from a broker that does not tell."""
+        reply = await self._link.ask(Opcode.METADATA, messages.Metadata(sizes=True), messages.MetadataReply)
+        return {topic.name: size for topic, size in zip(reply.topics, reply.sizes, strict=False)}
+
     async def create_topic(self, name: str, partitions: int = 3, config: TopicConfig | None = None) -> Topic:
         request = messages.CreateTopic(name, partitions, WantedConfig.of(config or TopicConfig()))
         return (await self._link.ask(Opcode.CREATE_TOPIC, request, messages.TopicReply)).topic

@@ -260,6 +260,9 @@ class Admin(BlockingTransactionAdmin):
     def topics(self) -> tuple[Topic, ...]:
         return self._run(self._client.topics)
 
+    def topic_sizes(self) -> dict[str, int]:
+        return self._run(self._client.topic_sizes)
+
     def topic(self, name: str) -> Topic:
         return self._run(self._client.topic, name)
 

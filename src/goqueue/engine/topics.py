@@ -13,7 +13,7 @@ from goqueue.errors import InvalidRequest
 from goqueue.model.log import LogId
 from goqueue.model.topic import Topic, TopicConfig, TopicName
 
-__all__ = ["amend_topic", "create_topic", "delete_topic"]
+__all__ = ["amend_topic", "create_topic", "delete_topic", "topic_size"]
 
 INTERNAL_PREFIX = "__"
 
@@ -29,6 +29,11 @@ async def create_topic(broker: Broker, name: TopicName, partitions: int, config:
 
     await _change(broker, decide, lambda: broker.open_partitions(broker.catalog.topic(name)))
     return broker.catalog.topic(name)
+
+
+def topic_size(broker: Broker, name: TopicName) -> int:
+    """Bytes of its segments on disk."""
+    return sum(partition.log.size for partition in broker.partitions(name))
 
 
 async def amend_topic(broker: Broker, name: TopicName, amend: Callable[[TopicConfig], TopicConfig]) -> Topic:

@@ -95,6 +95,7 @@ class Server:
     def __init__(self, data: Path) -> None:
         self._data = data
         self.native = "127.0.0.1:0"
+        self.http = ""
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -117,6 +118,7 @@ class Server:
         for line in self._process.stderr:
             if line.startswith(b"{") and json.loads(line)["event"] == "goqueue is serving":
                 self.native = json.loads(line)["native"]
+                self.http = json.loads(line)["http"].removeprefix("http://")
                 return
         raise AssertionError("the broker ended before it served")
 

@@ -212,3 +212,18 @@ def test_whoever_follows_waits_for_a_broker_that_comes_back(tmp_path: Path) -> N
     finally:
         goqueue.end()
         server.stop()
+
+
+def test_a_template_prints_fields_as_kcat_does(goqueue: Cli, inside: Inside, topic: str) -> None:
+    goqueue("produce", topic, "two coffees", "--key", "c8", "--header", "from=till")
+    out = goqueue("consume", topic, "-f", r"%t:%p:%o %k(%K) %s(%S) %h %y %%\t\x41\n")
+    assert out == f"{topic}:0:0 c8(2) two coffees(11) from=till 2 %\tA\n"
+
+
+@pytest.mark.parametrize(
+    ("template", "says"), [("%z", "there is no field '%z'"), ("50%", "there is no field '%'"), (r"\q", "no escape")]
+)
+def test_a_template_with_a_mistake_is_refused(goqueue: Cli, topic: str, template: str, says: str) -> None:
+    done = goqueue.run("consume", topic, "-f", template)
+    assert (done.code, done.out) == (2, "")
+    assert says in done.err

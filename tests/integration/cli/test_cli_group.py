@@ -56,11 +56,22 @@ def test_a_reset_is_only_shown_unless_it_is_to_be_done(goqueue: Cli, inside: Ins
     assert inside.committed(group) == {0: 1}
 
 
-def test_a_group_that_never_was_can_be_told_where_to_begin(goqueue: Cli, inside: Inside, numbers: str) -> None:
+def test_resetting_an_unknown_group_creates_nothing_and_suggests_the_nearest_name(
+    goqueue: Cli, numbers: str, group: str
+) -> None:
+    misspelt = f"{group}x"
+    reset = ("group", "reset-offsets", misspelt, "--to", "earliest", "--topic", numbers, "--execute")
+    done = goqueue.run(*reset)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith(f"error: there is no group {misspelt}\nhint: did you mean {group!r}? ")
+    assert misspelt not in goqueue("group", "list")
+
+
+def test_a_group_can_be_told_where_to_begin_before_it_has_members(
+    goqueue: Cli, inside: Inside, numbers: str, server: Server
+) -> None:
     name = f"new-in-{numbers}"
-    assert "name a topic" in goqueue("group", "reset-offsets", name, "--to", "latest")
-    out = goqueue("group", "reset-offsets", name, "--to", "offset:4", "--topic", numbers, "--execute")
-    assert f"{name} goes on there" in out
+    goqueue("--http", server.http, "group", "commit-offsets", name, f"{numbers}/0=4")
     assert inside.committed(name) == {0: 4}
 
 

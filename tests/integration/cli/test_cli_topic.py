@@ -1,5 +1,8 @@
 """`goqueue topic` against a running broker."""
 
+import json
+from pathlib import Path
+
 import pytest
 import yaml
 
@@ -24,6 +27,16 @@ def test_topics_are_listed_with_what_they_keep(goqueue: Cli, topic: str) -> None
     assert (found[topic]["partitions"], found[topic]["config"]["retention_ms"]) == (1, 7 * 86_400_000)
     line = next(line for line in goqueue("topic", "list").splitlines() if topic in line.split())
     assert "7d" in line
+
+
+def test_topics_are_listed_with_records_size_and_the_rate_of_the_last_minute(
+    goqueue: Cli, inside: Inside, numbers: str
+) -> None:
+    found = {one["name"]: one for one in goqueue.json("topic", "list")}[numbers]
+    assert (found["records"], found["records_per_s"]) == (10, 10 / 60)
+    assert found["size"] >= 10 * 34, "a record has a header of 34 bytes"
+    line = next(line for line in goqueue("topic", "list").splitlines() if numbers in line.split())
+    assert {"10", "0.2"} < set(line.split())
 
 
 def test_describe_shows_offsets_and_the_key_hashes_of_each_partition(
@@ -106,3 +119,75 @@ def test_without_a_broker_it_says_what_to_do(capsys: pytest.CaptureFixture[str],
     error, hint = err.splitlines()
     assert (out, hint) == ("", "hint: start one with `goqueue server`, or check the address")
     assert error.startswith("error: no broker answers at 127.0.0.1:1")
+
+
+def test_an_unknown_topic_is_answered_with_the_nearest_name(goqueue: Cli, topic: str, server: Server) -> None:
+    misspelt = f"{topic}s"
+    for command in (
+        ("topic", "describe", misspelt),
+        ("consume", misspelt),
+        ("produce", misspelt, "v"),
+        ("--http", server.http, "topic", "compact", misspelt),
+    ):
+        done = goqueue.run(*command)
+        assert done.code == 1, done
+        assert f"there is no topic {misspelt}\n" in done.err, done
+        assert f"did you mean {topic!r}?" in done.err, done
+
+
+def test_the_number_of_partitions_cannot_be_altered_and_the_error_says_why_and_how_else(
+    goqueue: Cli, topic: str
+) -> None:
+    done = goqueue.run("topic", "alter", topic, "--partitions", 6)
+    assert (done.code, done.out) == (2, "")
+    assert "each key would move to another partition" in done.err
+    assert "goqueue topic create NEW --partitions 6" in done.err
+
+
+def test_the_address_may_stand_before_the_command(goqueue: Cli, server: Server, topic: str) -> None:
+    nowhere = {"GOQUEUE_SERVER": "127.0.0.1:1"}
+    done = goqueue.run("--server", server.native, "topic", "describe", topic, env=nowhere)
+    assert (done.code, done.err) == (0, "")
+    assert goqueue.run("-s", "127.0.0.1:1", "topic", "describe", topic, "--server", server.native).code == 0
+    assert goqueue.run("-s", "127.0.0.1:1", "topic", "describe", topic).code == 4
+
+
+def test_exported_topics_are_imported_as_they_were(goqueue: Cli, inside: Inside, tmp_path: Path) -> None:
+    goqueue("topic", "create", "defined", "-p", 2, "--retention", "30d", "--set", "max_attempts=7")
+    before = inside.ask(lambda admin: admin.topic("defined"))
+    file = tmp_path / "topics.json"
+    goqueue("topic", "export", "defined", "--file", file)
+    goqueue("topic", "delete", "defined", "--yes")
+
+    assert goqueue("topic", "import", file, "--dry-run") == "would create defined: 2 partitions\n"
+    assert "defined" not in goqueue("topic", "list")
+    assert goqueue("topic", "import", file) == "created defined: 2 partitions\n"
+    after = inside.ask(lambda admin: admin.topic("defined"))
+    assert (after.partitions, after.config) == (before.partitions, before.config)
+    assert goqueue("topic", "import", file) == "kept defined: the same settings\n"
+
+
+def test_an_import_alters_settings_only_when_told_to(goqueue: Cli, inside: Inside, topic: str) -> None:
+    wanted = json.dumps({"version": 1, "topics": [{"name": topic, "partitions": 1, "config": {"max_attempts": 9}}]})
+    assert goqueue("topic", "import", "-", stdin=wanted) == f"kept {topic}: differs in max_attempts\n"
+    assert inside.ask(lambda admin: admin.topic(topic)).config.max_attempts == 3
+    assert goqueue("topic", "import", "-", "--alter", stdin=wanted) == f"altered {topic}: differs in max_attempts\n"
+    assert inside.ask(lambda admin: admin.topic(topic)).config.max_attempts == 9
+
+
+@pytest.mark.parametrize(
+    ("topics", "says"),
+    [
+        ([{"name": "new-one"}, {"name": "bad/name"}], "bad/name"),
+        ([{"name": "new-one"}, {"name": "other", "config": {"max_atempts": 9}}], "wrong settings for other"),
+        ([{"name": "new-one"}, {"name": "new-one"}], "new-one more than once"),
+        ([{"name": "new-one"}, {"name": "existing", "partitions": 9}], "has 1 partitions, and 9 in the file"),
+        ("none", "is not a file of topics"),
+    ],
+)
+def test_a_file_with_one_mistake_changes_nothing(goqueue: Cli, topic: str, topics: object, says: str) -> None:
+    text = json.dumps({"version": 1, "topics": topics}).replace("existing", topic)
+    done = goqueue.run("topic", "import", "-", stdin=text)
+    assert (done.code, done.out) == (2, ""), done
+    assert says in done.err
+    assert "new-one" not in goqueue("topic", "list")

@@ -83,9 +83,11 @@ def known(server: Server, tmp_path: Path) -> dict[str, str]:
         "jsonl": '{"key": "k", "value": "from-jsonl", "id": "walk-1"}',
         "money": MONEY,
         "order": ORDER,
+        "definitions": '{"version": 1, "topics": []}',
         "settings": f'[listen]\nhttp = "{server.http}"\nnative = "{server.native}"\ngrpc = ""\n',
     }
     names = {"lines": "lines.txt", "jsonl": "records.jsonl", "money": "m.avsc", "order": "o.avsc", "settings": "s.toml"}
+    names |= {"definitions": "topics.json"}
     for name, text in files.items():
         (tmp_path / names[name]).write_text(text)
     now = datetime.now(UTC)

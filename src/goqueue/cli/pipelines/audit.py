@@ -63,7 +63,7 @@ def audit(
     if mapping not in MAPPINGS:
         raise Refused(f"--map {mapping}", hint=f"it is one of {', '.join(MAPPINGS)}")
     first, last = parse_bound(start), parse_bound(end)
-    with running("audit", master, conf) as spark, with_commands_as_hints():
+    with running("audit", master, conf) as spark, with_commands_as_hints(server):
         from goqueue.spark.pipelines.audit import Wish, run
         from goqueue.spark.pipelines.audit_copy import Mapping
 

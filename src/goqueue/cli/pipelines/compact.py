@@ -44,7 +44,7 @@ def compact(
     Example: goqueue pipeline compact customers --to ./customers --at 2025-12-31T23:59:59Z
     """
     place = parse_bound(at)
-    with running("compact", master, conf) as spark, with_commands_as_hints():
+    with running("compact", master, conf) as spark, with_commands_as_hints(server):
         from goqueue.spark.pipelines.compact import CompactOptions, run
 
         options = CompactOptions(

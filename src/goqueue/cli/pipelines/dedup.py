@@ -62,7 +62,7 @@ def dedup(
 
     _check(keep, start, end, name, checkpoint, follow)
     first, last, apart = parse_bound(start), parse_bound(end), f"{parse_duration_ms(watermark)} milliseconds"
-    with running("dedup", master, conf) as spark, with_commands_as_hints():
+    with running("dedup", master, conf) as spark, with_commands_as_hints(server):
         from goqueue.spark.pipelines import dedup as pipeline
 
         if checkpoint is None:

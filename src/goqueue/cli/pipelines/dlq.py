@@ -56,7 +56,7 @@ def dlq(
     _check(redrive, where, cluster, dry_run=dry_run)
     pace = per_second(rate)
     first, last = parse_bound(start), parse_bound(end)
-    with running("dlq", master, conf) as spark, with_commands_as_hints():
+    with running("dlq", master, conf) as spark, with_commands_as_hints(server):
         from goqueue.spark.pipelines.dlq import Redrive, letters_of, run
 
         stretch = letters_of(server, topic, first, last)

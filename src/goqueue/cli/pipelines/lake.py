@@ -69,7 +69,7 @@ def lake(
         raise Refused("--follow has no end", hint="run --no-load --compact --verify beside it, whenever you like")
     below, wanted = parse_size(small), parse_size(target)
     pause = f"{parse_duration_ms(every)} milliseconds"
-    with running("lake", master, conf) as spark, with_commands_as_hints():
+    with running("lake", master, conf) as spark, with_commands_as_hints(server):
         from goqueue.spark.pipelines.lake import LakeOptions, LakeSummary, run
 
         options = LakeOptions(

@@ -58,7 +58,7 @@ def quality(
     Example: goqueue pipeline quality orders --subject orders-value --from 24h
     """
     first, last = parse_bound(start), parse_bound(end)
-    with running("quality", master, conf) as spark, with_commands_as_hints():
+    with running("quality", master, conf) as spark, with_commands_as_hints(server):
         from goqueue.spark.pipelines.quality import run
         from goqueue.spark.pipelines.stretches import stretch_of
 

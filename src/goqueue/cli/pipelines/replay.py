@@ -65,7 +65,7 @@ def replay(
     if (into is not None) == sandbox:
         raise Refused("where do the copies go?", hint="give one of --into TOPIC and --sandbox")
     first, last, pace, within_ms = parse_bound(start), parse_bound(end), per_second(rate), parse_duration_ms(within)
-    with running("replay", master, conf) as spark, with_commands_as_hints():
+    with running("replay", master, conf) as spark, with_commands_as_hints(server):
         from goqueue.spark.pipelines.replay import run
 
         done = run(

@@ -57,7 +57,7 @@ def windows(
     """
     lengths = {"length": length, "slide": slide, "late": late}
     shown = {name: None if text is None else _spark_length(text) for name, text in lengths.items()}
-    with running("windows", master, conf) as spark, with_commands_as_hints():
+    with running("windows", master, conf) as spark, with_commands_as_hints(server):
         from goqueue.spark.pipelines.windows import WindowOptions, WindowsJob, run
 
         job = WindowsJob(

@@ -14,6 +14,7 @@ from goqueue import __version__
 from goqueue.engine.broker import Broker
 from goqueue.engine.fetch import offset_at
 from goqueue.engine.producers import init_producer
+from goqueue.engine.topics import topic_size
 from goqueue.engine.traffic import FAILED, OK, REFUSED
 from goqueue.errors import GoQueueError, InternalError, InvalidRequest
 from goqueue.gateways.native.connection import Exchange
@@ -187,6 +188,7 @@ class Handlers:
 
     async def _metadata(self, request: messages.Metadata) -> Answer:
         catalog = self._broker.catalog
-        if request.topics is None:
-            return messages.MetadataReply(tuple(catalog)), []
-        return messages.MetadataReply(tuple(catalog.topic(TopicName(name)) for name in request.topics)), []
+        wanted = catalog if request.topics is None else [catalog.topic(TopicName(name)) for name in request.topics]
+        topics = tuple(wanted)
+        sizes = tuple(topic_size(self._broker, topic.name) for topic in topics) if request.sizes else ()
+        return messages.MetadataReply(topics, sizes), []

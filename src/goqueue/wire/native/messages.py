@@ -116,13 +116,17 @@ class Welcome(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Metadata(msgspec.Struct, frozen=True, array_like=True):
-    """Which topics; all of them when none is named."""
+    """Which topics, all of them when none is named, and whether their sizes are wanted too."""
 
     topics: tuple[str, ...] | None = None
+    sizes: bool = False
 
 
 class MetadataReply(msgspec.Struct, frozen=True, array_like=True):
+    """`sizes` are bytes on disk, in the order of the topics; older brokers and requests without sizes give none."""
+
     topics: tuple[Topic, ...]
+    sizes: tuple[int, ...] = ()
 
 
 class CreateTopic(msgspec.Struct, frozen=True, array_like=True):

@@ -235,7 +235,7 @@ def _summary(broker: Broker, topic: Topic) -> dict[str, Any]:
         "retention_hours": _hours(topic.config.retention_ms),
         "created": instant_text(topic.created_ns) if topic.created_ns else None,
         "epoch": topic.epoch,
-        "size": sum(partition.log.size for partition in broker.partitions(topic.name)),
+        "size": topics.topic_size(broker, topic.name),
         **msgspec.structs.asdict(topic.config),
     }
 
