@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 from pathlib import Path
 
 from tests.behaviour.serving import Server
+from tests.docs.data_folder import stopped_data_folder
 from tests.docs.markdown import Block
 from tests.spark.quick_java import start_soon
 
@@ -33,7 +35,6 @@ class Follower:
             "HOME": str(folder),
             "GOQUEUE_SERVER": server.native,
             "GOQUEUE_HTTP": server.http,
-            "BROKER_DATA": str(server.folder / "data"),
             "GOQUEUE_REGISTRY": f"http://{server.http}/schemas",
             "PYTHONPATH": str(HERE.parents[1]),
             "COLUMNS": "120",
@@ -57,15 +58,27 @@ class Follower:
             self._kernel.wait()
 
     def follow(self, block: Block) -> None:
-        for text in block.all("before"):
-            self._hidden(block, text)
+        for text in block.all("given"):
+            self._give(text)
         printed = self._visible(block)
         for text in block.all("prints"):
             assert text in printed, f"{block.place} did not print {text!r}:\n{printed}"
         for text in block.all("after"):
-            self._hidden(block, text)
+            self._check(block, text)
 
-    def _hidden(self, block: Block, mark: str) -> None:
+    def _give(self, text: str) -> None:
+        """What the page says is there before the reader begins."""
+        folder, _, topic = text.partition(" ")
+        target = self._folder / folder
+        shutil.rmtree(target, ignore_errors=True)
+        if topic:
+            stopped_data_folder(target, topic, *(b'{"n": %d}' % number for number in range(3)))
+        else:
+            shutil.copytree(self._server.folder / "data" / target.name, target)
+            for file in target.glob("*.open"):
+                file.rename(file.with_suffix(""))
+
+    def _check(self, block: Block, mark: str) -> None:
         language, _, text = mark.partition("\n")
         assert language in ("sh", "python"), f"{block.place}: say sh or python"
         if language == "sh":

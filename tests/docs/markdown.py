@@ -1,16 +1,18 @@
 """What a page of the documentation has to run: its blocks of code, with the marks that stand around them.
 
-A block in `python` or `sh` is run, in the order of the page. Marks are comments, which no reader of the page sees, on
-the lines right before it:
+A block in `python` or `sh` is run as printed, in the order of the page, and nothing else is: a reader who types what
+the page shows gets what it says. Marks are comments on the lines right before a block:
 
 - `<!-- not run: REASON -->`
-- `<!-- before: sh …code… -->`, `<!-- before: python …code… -->`: what has to be there first
+- `<!-- given: FOLDER TOPIC -->`: the page says that there is a data folder of a broker that was stopped; or
+  `<!-- given: data/traces -->`: span files
 - `<!-- until: … -->`: it would go on for ever, and is interrupted when it has printed this, or, of Python, when this
   expression is true
 - `<!-- exits: 1 -->`: how a command ends, if not with 0
 - `<!-- prints: … -->`: what it prints, among other things
 
-and right behind it `<!-- after: sh …code… -->`, `<!-- after: python …code… -->`: what has to hold then.
+and right behind it `<!-- after: sh …code… -->`, `<!-- after: python …code… -->`: what has to hold then. It
+is a check, and nothing that follows may depend on it.
 
 `<!-- spark -->` at the top of a page says that it needs Spark.
 """
@@ -22,7 +24,7 @@ from typing import NamedTuple
 __all__ = ["RUN", "Block", "Mark", "blocks_of", "needs_spark"]
 
 RUN = ("python", "sh")
-KNOWN_MARKS = ("not run", "before", "after", "until", "exits", "prints")
+KNOWN_MARKS = ("not run", "given", "after", "until", "exits", "prints")
 LANGUAGES = (*RUN, "text", "toml", "json", "yaml", "promql", "proto", "sql")
 _PART = re.compile(
     r"^```(?P<language>[a-z]*)(?P<info>[^\n]*)\n(?P<code>.*?)^```$|^<!--\s*(?P<mark>.*?)\s*-->$",
