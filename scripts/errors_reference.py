@@ -42,9 +42,11 @@ REFUSALS = {
     "foreign_page": "a web page of another site made a browser ask for a change: nothing was changed",
     "headers_too_large": "the headers are over `http.header_bytes`",
     "method_not_allowed": "the path is there, but not for this method; the hint lists those that are",
+    "not_acceptable": "the schema registry has no answer in a form that `Accept` names",
     "not_ready": "the broker is stopping",
     "server_busy": "too many connections, requests or bytes under way",
     "unknown_route": "there is no such path",
+    "unsupported_media_type": "a body for the schema registry is called something else than JSON",
     "url_too_long": "path and query are over `http.url_bytes`",
 }
 REFUSING = re.compile(r'(?:HttpRefusal|self\._refuse)\(\s*(\d{3}),\s*"([a-z_]+)"')

@@ -12,6 +12,7 @@ __all__ = [
     "CorruptBatch",
     "DataFolderDamaged",
     "DataFolderInUse",
+    "DecodingLimit",
     "DelayIsOver",
     "DiskFull",
     "GoQueueError",
@@ -387,6 +388,13 @@ class SchemaMismatch(InvalidRecord):
     def __init__(self, message: str, *, path: str = "", hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
         self.path = path
+
+
+class DecodingLimit(SchemaMismatch):
+    """Decoding the bytes of a value would take more memory, or more levels of nesting, than is allowed."""
+
+    code = "decoding_limit"
+    default_hint = "read the value as bytes, and look at who published it: ordinary values do not come near the limit"
 
 
 class SchemaIdMismatch(InvalidRequest):

@@ -36,9 +36,9 @@ from goqueue.client.schemas import (
 from goqueue.client.schemas.http import CODE_BY_NUMBER
 from goqueue.errors import (
     BrokerUnreachable,
+    DecodingLimit,
     IncompatibleSchema,
     InvalidRequest,
-    InvalidSchema,
     SchemaMismatch,
     UnknownSchema,
     UnknownSubject,
@@ -394,8 +394,10 @@ async def test_bytes_that_are_not_what_they_say_are_an_error_of_ours(registry, t
 
 async def test_a_few_bytes_cannot_stand_for_billions_of_items(registry, topic):
     schema_id = await registry.register(topic, Schema('{"type": "array", "items": "null"}'))
-    with pytest.raises(InvalidSchema, match="take no bytes"):
-        await AvroDeserializer(registry).decode(b"\0" + schema_id.to_bytes(4) + b"\xfe\xff\xff\xff\x0f\x00")
+    head = b"\0" + schema_id.to_bytes(4)
+    assert await AvroDeserializer(registry).decode(head + b"\x06\0") == [None, None, None]
+    with pytest.raises(DecodingLimit, match=r"more than 256 MiB of memory.*written with schema"):
+        await AvroDeserializer(registry).decode(head + b"\xfe\xff\xff\xff\x0f\x00")
 
 
 async def test_a_value_that_leads_ever_deeper_is_refused(registry, topic):
@@ -403,9 +405,10 @@ async def test_a_value_that_leads_ever_deeper_is_refused(registry, topic):
     head = (await AvroSerializer(registry, nested).encode(topic, {"next": {"next": None}}))[:5]
     reader = AvroDeserializer(registry)
     assert await reader.decode(head + b"\2\0") == {"next": {"next": None}}
-    assert await reader.decode(head + b"\2" * 4000 + b"\0")
-    with pytest.raises(SchemaMismatch, match="recursive"):
-        await reader.decode(head + b"\2" * 300_000 + b"\0")
+    assert await reader.decode(head + b"\2" * 99 + b"\0")
+    for depth in (100, 300_000):
+        with pytest.raises(DecodingLimit, match="records are nested more than 100 deep"):
+            await reader.decode(head + b"\2" * depth + b"\0")
 
 
 async def test_an_unknown_id_is_named(registry, url):

@@ -412,3 +412,44 @@ def test_what_was_confirmed_outlives_a_kill_in_the_midst_of_registering(server):
         with SchemaRegistryClient({"url": url}) as client:
             for schema_id, name in confirmed.items():
                 assert client.get_schema(schema_id).schema_str == flat(name).schema_str.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("ask", "number", "text"),
+    [
+        (lambda client, topic: client.get_versions("none"), 40401, "Subject 'none' not found."),
+        (lambda client, topic: client.get_version(topic, 5), 40402, "Version 5 not found."),
+        (lambda client, topic: client.get_schema(1_000_000), 40403, "Schema 1000000 not found"),
+        (lambda client, topic: client.lookup_schema(topic, flat("other")), 40403, "Schema not found"),
+    ],
+    ids=("subject", "version", "schema", "content"),
+)
+def test_errors_have_the_texts_of_the_registry_that_clients_were_written_for(client, topic, ask, number, text):
+    client.register_schema(topic, flat("id"))
+    with pytest.raises(SchemaRegistryError) as caught:
+        ask(client, topic)
+    assert (caught.value.error_code, caught.value.error_message) == (number, text)
+
+
+def test_layout_and_comments_do_not_make_another_schema(client, topic):
+    one = 'syntax = "proto3"; message A { string a = 1; }'
+    other = '// A comment.\nsyntax="proto3";\nmessage A {\n  string a = 1; /* its name */\n}\n'
+    first = client.register_schema(topic, Schema(one, "PROTOBUF"))
+    assert client.register_schema(topic, Schema(other, "PROTOBUF")) == first
+    assert client.lookup_schema(topic, Schema(other, "PROTOBUF")).version == 1
+    plain = client.register_schema(f"{topic}-avro", Schema('"int"', "AVRO"))
+    assert client.register_schema(f"{topic}-avro", Schema('{"type": "int"}', "AVRO")) == plain
+
+
+def test_a_message_with_the_types_that_registries_know_is_registered(client, topic):
+    text = """syntax = "proto3";
+import "google/type/money.proto";
+import "confluent/type/decimal.proto";
+import "confluent/meta.proto";
+message Bill {
+  google.type.Money total = 1;
+  confluent.type.Decimal rate = 2 [(confluent.field_meta).doc = "per day"];
+}
+"""
+    number = client.register_schema(topic, Schema(text, "PROTOBUF"))
+    assert client.get_schema(number).schema_str == text.strip()

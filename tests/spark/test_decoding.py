@@ -256,3 +256,20 @@ def test_a_schema_that_cannot_be_a_column_is_refused_before_anything_runs(typed,
         typed([], topic)
     with pytest.raises(InvalidRequest, match="mode = dropmalformed"):
         typed([], topic, mode="dropmalformed")
+
+
+def test_values_made_to_exhaust_a_task_are_null_or_stop_the_job_in_words(typed, registry, url, topic):
+    nulls = registry.register(f"{topic}-avro", Schema('{"type": "array", "items": "null"}'))
+    few, billions = (b"\0" + nulls.to_bytes(4, "big") + data for data in (b"\x04\0", bytes.fromhex("80808080804000")))
+    assert typed([few, billions], f"{topic}-avro", mode="permissive") == [[None, None], None]
+    with pytest.raises(Exception) as failed:
+        typed([billions], f"{topic}-avro")
+    assert "the decoded value would take more than 256 MiB of memory, which is the limit" in reason(failed.value)
+    registry.register(f"{topic}-json", Schema("{}", "JSON"))
+    deep = b"[" * 101 + b"]" * 101
+    assert typed([b"[]", deep], f"{topic}-json", mode="permissive") == ["[]", None]
+    wide = " ".join(f"int32 f{number} = {number};" for number in range(1, 2001))
+    text = f'syntax = "proto3"; message Root {{ repeated Wide wide = 1; }} message Wide {{ {wide} }}'
+    head = b"\0" + registry.register(f"{topic}-proto", Schema(text, "PROTOBUF")).to_bytes(4, "big") + b"\0"
+    found = typed([head, head + b"\x0a\x00" * 10_000], f"{topic}-proto", mode="permissive")
+    assert [row is None for row in found] == [False, True]

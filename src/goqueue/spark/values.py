@@ -12,6 +12,7 @@ from goqueue.client.schemas.avro import parsed
 from goqueue.client.schemas.json_schema import Check
 from goqueue.client.schemas.schema import AVRO, JSON
 from goqueue.client.schemas.sync import AvroDeserializer, JsonDeserializer, ProtobufDeserializer, Registry, Schema
+from goqueue.codec.values.json import check_json
 from goqueue.errors import SchemaMismatch, UnknownSchema
 from goqueue.spark.shapes import Shape, avro_shape, json_shape, message_class, protobuf_shape
 from goqueue.wire.framed_values import HEAD_BYTES, schema_id_of
@@ -74,7 +75,7 @@ class ValueReader:
         try:
             return convert(value)
         except SchemaMismatch as error:
-            raise SchemaMismatch(f"{error.message} ({self.sides(data)})") from None
+            raise type(error)(f"{error.message} ({self.sides(data)})") from None
         except (ValueError, TypeError, AttributeError) as error:
             raise SchemaMismatch(f"{type(error).__name__} {error} ({self.sides(data)})") from None
 
@@ -93,12 +94,13 @@ class ValueReader:
 
     def _plain_value(self, data: bytes, check: Check) -> Any:
         try:
+            check_json(data)
             value = msgspec.json.decode(data)
             check(value)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise SchemaMismatch(f"the value is not JSON: {error} ({self.sides(data)})") from None
         except SchemaMismatch as error:
-            raise SchemaMismatch(f"{error.message} ({self.sides(data)})", path=error.path) from None
+            raise type(error)(f"{error.message} ({self.sides(data)})", path=error.path) from None
         return value
 
     def sides(self, data: bytes) -> str:

@@ -197,9 +197,7 @@ async def test_protobuf_comes_as_text_or_as_a_descriptor(registry):
 
 async def test_with_normalize_what_means_the_same_is_the_same(registry):
     await id_of(registry, "orders", V1)
-    other = json.dumps(
-        {"name": "Order", "type": "record", "doc": "", "fields": [{"type": {"type": "int"}, "name": "id"}]}
-    )
+    other = json.dumps({"name": "Order", "type": "record", "doc": "", "fields": [{"type": "int", "name": "id"}]})
     assert refusal(await registry.post("/subjects/orders", json={"schema": other})) == (404, 40403)
     found = await registry.post("/subjects/orders?normalize=True", json={"schema": other})
     assert found.status_code == 200, found.text
@@ -310,7 +308,7 @@ async def test_versions_and_subjects_go_in_two_steps(registry):
         ("GET", "/nowhere", None, 404, 404),
         ("PATCH", "/subjects", None, 405, 405),
         ("GET", "/schemas/ids/77", None, 404, 40403),
-        ("GET", "/schemas/ids/x", None, 400, 400),
+        ("GET", "/schemas/ids/x", None, 404, 404),
         ("GET", "/subjects/none/versions", None, 404, 40401),
         ("GET", "/subjects/none/versions/1", None, 404, 40401),
         ("GET", "/subjects/there/versions/9", None, 404, 40402),
@@ -359,6 +357,8 @@ async def test_errors_have_the_status_and_the_number_that_clients_know(registry,
         (f"{CONFLUENT}, application/vnd.schemaregistry+json, application/json", CONFLUENT),
         ("application/vnd.schemaregistry+json", "application/vnd.schemaregistry+json"),
         ("application/json", "application/json"),
+        ("application/*;q=0.5, text/html", CONFLUENT),
+        ("text/html, application/json; q=0.1", "application/json"),
     ],
 )
 async def test_answers_are_called_what_the_client_asks_for(registry, accept, media_type):
@@ -373,6 +373,59 @@ async def test_bodies_may_be_called_what_the_client_likes(registry, media_type):
         "/subjects/orders/versions?verbosity=9", content=body, headers={"content-type": media_type}
     )
     assert answer.json() == {"id": 1}
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/xml, text/*", "application/json;q=0"])
+async def test_an_answer_in_a_form_that_there_is_not_is_not_acceptable(registry, accept):
+    for url in ("/subjects", "/schemas/ids/77"):
+        answer = await registry.get(url, headers={"accept": accept})
+        assert refusal(answer) == (406, 406)
+        assert "application/json" in answer.json()["message"]
+
+
+@pytest.mark.parametrize("media_type", ["text/plain", "application/x-www-form-urlencoded", "application/xml; a=b"])
+async def test_a_body_of_another_type_is_not_taken(registry, media_type):
+    content = json.dumps({"schema": V1})
+    answer = await registry.post("/subjects/orders/versions", content=content, headers={"content-type": media_type})
+    assert refusal(answer) == (415, 415)
+    assert refusal(await registry.get("/subjects/orders/versions", headers={"content-type": media_type})) == (
+        404,
+        40401,
+    )
+    for taken in ("application/json; charset=utf-8", "application/octet-stream", ""):
+        answer = await registry.post("/subjects/orders/versions", content=content, headers={"content-type": taken})
+        assert answer.status_code == 200, answer.text
+
+
+@pytest.mark.parametrize(
+    ("method", "url", "message"),
+    [
+        ("GET", "/subjects/none/versions", "Subject 'none' not found."),
+        ("GET", "/subjects/none/versions/1", "Subject 'none' not found."),
+        ("DELETE", "/subjects/none", "Subject 'none' not found."),
+        ("GET", "/subjects/there/versions/5", "Version 5 not found."),
+        ("DELETE", "/subjects/there/versions/5", "Version 5 not found."),
+        ("GET", "/schemas/ids/7", "Schema 7 not found"),
+        ("POST", "/subjects/there", "Schema not found"),
+        (
+            "GET",
+            "/subjects/there/versions/x",
+            "The specified version 'x' is not a valid version id. "
+            'Allowed values are between [1, 2^31-1] and the string "latest"',
+        ),
+        ("GET", "/config/none", "Subject 'none' does not have subject-level compatibility configured"),
+        ("GET", "/mode/none", "Subject 'none' does not have subject-level mode configured"),
+        (
+            "DELETE",
+            "/subjects/there?permanent=true",
+            "Subject 'there' was not deleted first before being permanently deleted",
+        ),
+    ],
+)
+async def test_errors_have_the_texts_that_clients_compare(registry, method, url, message):
+    await id_of(registry, "there")
+    answer = await registry.request(method, url, json={"schema": V2} if method == "POST" else None)
+    assert answer.json()["message"] == message
 
 
 async def test_a_body_that_is_too_large_is_refused_in_the_words_of_the_registry(broker, bugs):

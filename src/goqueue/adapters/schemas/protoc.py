@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import google.type  # type: ignore[import-untyped]
 import grpc_tools
 
 from goqueue.errors import InvalidSchema
@@ -23,6 +24,8 @@ from goqueue.errors import InvalidSchema
 __all__ = ["WELL_KNOWN_FOLDER", "compile_files"]
 
 WELL_KNOWN_FOLDER = Path(grpc_tools.__file__).parent / "_proto"
+GOOGLE_TYPE_FOLDER = Path(next(iter(google.type.__path__)))
+CONFLUENT_FOLDER = Path(__file__).parent / "protos"
 LONGEST_COMPILATION_S = 10
 MOST_MEMORY = 1 << 30
 LARGEST_OUTPUT = 32 << 20
@@ -46,8 +49,8 @@ def compile_files(root: str, texts: Mapping[str, str]) -> bytes:
     """The FileDescriptorSet of `root` and of all it imports, each after what it imports itself.
 
     The names are checked by the caller: relative, and without a part that leads upwards. Imports are found among the
-    texts and the well-known types, and nowhere else, because protoc itself refuses a path that is absolute or leads
-    upwards, and the folder has no links.
+    texts and what every registry knows (google/protobuf, google/type, confluent), and nowhere else, because protoc
+    itself refuses a path that is absolute or leads upwards, and the folder has no links.
     """
     with tempfile.TemporaryDirectory(prefix="goqueue-protoc-") as name:
         folder = Path(name)
@@ -64,7 +67,8 @@ def compile_files(root: str, texts: Mapping[str, str]) -> bytes:
 
 def _run(root: str, sources: Path, output: Path) -> bytes:
     # Types that everyone knows come first: a text registered under the name of one cannot take its place.
-    arguments = [f"-I{WELL_KNOWN_FOLDER}", "-I.", "--include_imports", f"--descriptor_set_out={output}", root]
+    known = (f"-I{WELL_KNOWN_FOLDER}", f"-Igoogle/type={GOOGLE_TYPE_FOLDER}", f"-I{CONFLUENT_FOLDER}")
+    arguments = [*known, "-I.", "--include_imports", f"--descriptor_set_out={output}", root]
     try:
         done = subprocess.run(
             [sys.executable, "-I", "-c", _CHILD, *arguments],

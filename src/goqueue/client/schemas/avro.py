@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from io import BytesIO
+from threading import Lock
 from typing import Any
 
 import fastavro
@@ -10,12 +11,13 @@ from fastavro import repository
 from fastavro.schema import SchemaParseException, load_schema
 from fastavro.validation import ValidationError, validate
 
-from goqueue.client.schemas.avro_paths import holds_endless_arrays, is_recursive, mismatch
+from goqueue.client.schemas.avro_paths import mismatch
 from goqueue.client.schemas.deserializing import Read, Reader
 from goqueue.client.schemas.references import texts_referred_to
 from goqueue.client.schemas.registry import Registry
 from goqueue.client.schemas.schema import AVRO, Schema, SubjectStrategy, schema_of, topic_value
 from goqueue.client.schemas.serializing import HasRegistry, Writer
+from goqueue.codec.values.avro import AvroValues, heaviest_record
 from goqueue.errors import InvalidSchema, SchemaMismatch
 from goqueue.wire.framed_values import HEAD_BYTES
 
@@ -24,8 +26,6 @@ __all__ = ["AvroReader", "AvroWriter", "parsed"]
 GivenSchema = Schema | str | Mapping[str, Any] | Sequence[Any]
 
 ROOT = "$root"
-LARGEST_RECURSIVE = 4096
-"""The library goes as deep as the bytes lead it, one level for each at worst, until the process has no stack left."""
 PLAIN_BYTES = ("bytes", {"type": "bytes"})
 """Confluent's serializers write these as they are, without a length."""
 
@@ -77,20 +77,20 @@ class AvroReader(Reader):
         if written.type != AVRO:
             raise SchemaMismatch(f"schema {schema_id} is {written.type}, and Avro is read here")
         writer = parsed(self._registry, written)
-        if holds_endless_arrays(writer):
-            raise InvalidSchema(f"schema {schema_id} has arrays whose items take no bytes: a few could hold billions")
-        most = LARGEST_RECURSIVE if is_recursive(writer) else None
         reader = None if self._reader_schema is None else parsed(self._registry, self._reader_schema)
+        values = AvroValues(writer, record_weight=0 if reader is None else heaviest_record(reader))
+        checking = Lock()
 
         def read(data: bytes) -> Any:
             if writer in PLAIN_BYTES and reader in (None, *PLAIN_BYTES):
                 return data[HEAD_BYTES:]
-            if most is not None and len(data) > most:
-                raise SchemaMismatch(f"a value of a recursive schema has {len(data)} bytes, and may have {most}")
             source = BytesIO(data)
             source.seek(HEAD_BYTES)
             if writer in PLAIN_BYTES:
                 source = _with_length(data[HEAD_BYTES:])
+            elif values.needs_check(len(data)):
+                with checking:
+                    values.check(data, HEAD_BYTES)
             size = source.getbuffer().nbytes
             try:
                 value = fastavro.schemaless_reader(source, writer, reader)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["holds_endless_arrays", "is_recursive", "mismatch"]
+__all__ = ["mismatch"]
 
 PROMOTED = {
     "int": {"int", "long", "float", "double"},
@@ -68,55 +68,6 @@ def _record_mismatch(
         if found is not None:
             return found
     return None
-
-
-def holds_endless_arrays(schema: Any) -> bool:
-    """Whether there are items that take no bytes: then a few bytes can claim to be billions of them."""
-    names = _names(schema)
-    return any(
-        _type(part) == "array" and _is_empty(part["items"], names, set())
-        for part in _parts(schema)
-        if isinstance(part, dict)
-    )
-
-
-def is_recursive(schema: Any) -> bool:
-    """Whether a type can hold values of itself: then every byte can lead one step deeper."""
-    names = _names(schema)
-    inside = {
-        name: {part for part in map(_name, _parts(one)) if part in names and part != name}
-        | {part for part in _parts(one) if isinstance(part, str) and part == name}
-        for name, one in names.items()
-    }
-    return any(_leads_back(name, inside) for name in inside)
-
-
-def _name(part: Any) -> str:
-    return part if isinstance(part, str) else str(part.get("name", "")) if isinstance(part, dict) else ""
-
-
-def _leads_back(name: str, inside: Mapping[str, set[str]]) -> bool:
-    seen: set[str] = set()
-    waiting = list(inside[name])
-    while waiting:
-        each = waiting.pop()
-        if each == name:
-            return True
-        if each not in seen:
-            seen.add(each)
-            waiting += inside[each]
-    return False
-
-
-def _is_empty(schema: Any, names: Mapping[str, Any], seen: set[str]) -> bool:
-    schema = _resolved(schema, names)
-    kind = _type(schema)
-    if kind == "record":
-        if schema["name"] in seen:
-            return True
-        seen.add(schema["name"])
-        return all(_is_empty(field["type"], names, seen) for field in schema["fields"])
-    return kind == "null" or (kind == "fixed" and schema["size"] == 0)
 
 
 def _names(schema: Any) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class Reader(ABC):
     def _told(self, schema_id: int, error: SchemaMismatch) -> SchemaMismatch:
         """With the schemas of both sides. Asks the registry, once for each writer's schema."""
         sides = self._sides.get(schema_id, lambda: self._both_sides(schema_id))
-        return SchemaMismatch(f"{error.message} ({sides})", path=error.path, hint=error.hint)
+        return type(error)(f"{error.message} ({sides})", path=error.path, hint=error.hint)
 
     def _both_sides(self, schema_id: int) -> str:
         try:

@@ -11,6 +11,7 @@ from goqueue.client.schemas.references import texts_referred_to
 from goqueue.client.schemas.registry import Registry
 from goqueue.client.schemas.schema import JSON, Schema, SubjectStrategy, schema_of, topic_value
 from goqueue.client.schemas.serializing import HasRegistry, Writer
+from goqueue.codec.values.json import check_json
 from goqueue.errors import InvalidSchema, SchemaMismatch
 from goqueue.wire.framed_values import HEAD_BYTES
 
@@ -62,6 +63,7 @@ class JsonReader(Reader):
         check = Check(self._registry, self._reader_schema or written)
 
         def read(data: bytes) -> Any:
+            check_json(data)
             try:
                 value = json.loads(data[HEAD_BYTES:], parse_constant=_no_number)
             except (ValueError, RecursionError) as error:

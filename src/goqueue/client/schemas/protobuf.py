@@ -10,6 +10,7 @@ from google.protobuf.message import DecodeError, EncodeError, Message
 from goqueue.client.schemas.deserializing import Read, Reader
 from goqueue.client.schemas.schema import PROTOBUF, Reference, Schema, SubjectStrategy, topic_value
 from goqueue.client.schemas.serializing import HasRegistry, Writer
+from goqueue.codec.values.protobuf import ProtobufValues
 from goqueue.errors import InvalidSchema, SchemaMismatch
 from goqueue.wire.framed_values import message_path, read_message_path
 
@@ -71,6 +72,7 @@ class ProtobufReader(Reader):
         if written.type != PROTOBUF:
             raise SchemaMismatch(f"schema {schema_id} is {written.type}, and Protobuf is read here")
         file = file_of(written.text)
+        values = ProtobufValues(self._type)
         wanted = _local_name(_descriptor(self._type))
 
         def read(data: bytes) -> Message:
@@ -81,7 +83,7 @@ class ProtobufReader(Reader):
                 raise SchemaMismatch(f"the value is a message {name}, and {wanted} is read here", path=f"/{name}")
             message = self._type()
             try:
-                message.MergeFromString(data[start:])
+                values.decode(message, data[start:])
             except DecodeError as error:
                 raise SchemaMismatch(f"the bytes are not a message {name}: {error}", path=f"/{name}") from error
             return message

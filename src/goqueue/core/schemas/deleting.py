@@ -20,20 +20,26 @@ def delete_version(
     subjects: Subjects, policies: Policies, subject: str, version: int, *, permanent: bool
 ) -> VersionDeleted | VersionPurged:
     if not subjects.has(subject, deleted=True):
-        raise UnknownSubject(f"there is no subject {subject!r:.270}")
+        raise UnknownSubject(f"Subject {subject!r:.270} not found.")
     found = subjects.entry(subject, version, deleted=True)
     if found is None:
-        raise UnknownVersion(f"the subject {subject!r:.270} has no version {version}")
+        raise UnknownVersion(f"Version {version} not found.")
     number, entry = found
     if entry.is_deleted and not permanent:
-        raise VersionSoftDeleted(f"version {number} of {subject!r:.270} has been deleted already")
+        raise VersionSoftDeleted(
+            f"Subject {subject!r:.270} Version {number} was soft deleted. Set permanent=true to delete permanently"
+        )
     policies.check_writable(subject)
     if subjects.referrers(subject, number, deleted=permanent):
-        raise ReferenceExists(f"schemas refer to version {number} of {subject!r:.270}")
+        raise ReferenceExists(
+            f"One or more references exist to the schema {{subject={subject:.249},version={number}}}."
+        )
     if not permanent:
         return VersionDeleted(subject, number)
     if not entry.is_deleted:
-        raise VersionNotSoftDeleted(f"version {number} of {subject!r:.270} has not been deleted yet")
+        raise VersionNotSoftDeleted(
+            f"Subject {subject!r:.270} Version {number} was not deleted first before being permanently deleted"
+        )
     return VersionPurged(subject, number)
 
 
@@ -41,15 +47,15 @@ def delete_subject(
     subjects: Subjects, policies: Policies, subject: str, *, permanent: bool
 ) -> SubjectDeleted | SubjectPurged:
     if not subjects.has(subject, deleted=True):
-        raise UnknownSubject(f"there is no subject {subject!r:.270}")
+        raise UnknownSubject(f"Subject {subject!r:.270} not found.")
     current = subjects.versions(subject, deleted=False)
     if not current and not permanent:
-        raise SubjectSoftDeleted(f"the subject {subject!r:.270} has been deleted already")
+        raise SubjectSoftDeleted(f"Subject {subject!r:.270} was soft deleted. Set permanent=true to delete permanently")
     policies.check_writable(subject)
     versions = subjects.versions(subject, deleted=True) if permanent else current
     _check_not_referred_to(subjects, subject, versions, permanent=permanent)
     if permanent and current:
-        raise SubjectNotSoftDeleted(f"the subject {subject!r:.270} has not been deleted yet")
+        raise SubjectNotSoftDeleted(f"Subject {subject!r:.270} was not deleted first before being permanently deleted")
     return SubjectPurged(subject, tuple(versions)) if permanent else SubjectDeleted(subject, tuple(versions))
 
 
@@ -73,4 +79,7 @@ def _check_not_referred_to(subjects: Subjects, subject: str, versions: list[int]
             others = (name for name, _ in subjects.places(schema_id, deleted=permanent) if name != subject)
             other = next(others, None)
             if other is not None:
-                raise ReferenceExists(f"the subject {other!r:.270} refers to version {version} of {subject!r:.270}")
+                raise ReferenceExists(
+                    f"One or more references exist to the schema {{subject={subject:.249},version={version}}}, "
+                    f"from {other!r:.270}."
+                )

@@ -5,15 +5,17 @@ from typing import Any
 
 import msgspec
 
-from goqueue.core.schemas.avro.payload import AvroReader
+from goqueue.codec.values.avro import AvroValues
+from goqueue.codec.values.json import check_json
 from goqueue.core.schemas.avro.types import AvroSchema
+from goqueue.core.schemas.avro.writing import whole
 from goqueue.core.schemas.json_schema.format import JsonSchema
 from goqueue.core.schemas.json_schema.quick import quick_check
 from goqueue.core.schemas.payloads import Payloads, Problem
 from goqueue.core.schemas.protobuf.framing import message_name
 from goqueue.core.schemas.protobuf.payload import MessageReader
 from goqueue.core.schemas.protobuf.schema import ProtobufSchema
-from goqueue.errors import InvalidRecord
+from goqueue.errors import DecodingLimit, InvalidRecord, SchemaMismatch
 from goqueue.wire.framed_values import read_message_path
 
 __all__ = ["checks_of"]
@@ -36,19 +38,21 @@ def checks_of(parsed: Any) -> Payloads:
 
 class _AvroPayloads:
     def __init__(self, schema: AvroSchema) -> None:
-        self._reader = AvroReader(schema)
+        self._check = AvroValues(whole(schema)).check
         # Serializers write these as they are, without the length that comes before bytes anywhere else.
         self._is_plain_bytes = schema.root.kind == "bytes"
 
     def fit(self, payloads: Sequence[bytes]) -> bool:
-        problem = self._reader.problem
-        return self._is_plain_bytes or all(problem(payload) is None for payload in payloads)
+        return all(self.problem(payload) is None for payload in payloads)
 
     def problem(self, payload: bytes) -> Problem | None:
         if self._is_plain_bytes:
             return None
-        found = self._reader.problem(payload)
-        return None if found is None else Problem(*found)
+        try:
+            self._check(payload)
+        except SchemaMismatch as reason:
+            return Problem(reason.path, reason.message)
+        return None
 
 
 class _ProtobufPayloads:
@@ -67,9 +71,9 @@ class _ProtobufPayloads:
             else:
                 indexes, start = read_message_path(payload, 0)
                 name = message_name(self._schema, indexes)
+            found = self._reader.problem(name, payload[start:])
         except InvalidRecord as refusal:
             return Problem("", refusal.message)
-        found = self._reader.problem(name, payload[start:])
         return None if found is None else Problem("", found[:MOST_CHARACTERS])
 
 
@@ -81,13 +85,19 @@ class _JsonPayloads:
         self._fits = quick_check(schema.document)
 
     def fit(self, payloads: Sequence[bytes]) -> bool:
-        if self._fits is not None and all(map(self._fits, payloads)):
-            return True
         try:
+            for payload in payloads:
+                check_json(payload)
+            if self._fits is not None and all(map(self._fits, payloads)):
+                return True
             return all(map(self._is_valid, map(self._decode, payloads)))
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError):
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError, DecodingLimit):
             return False
 
     def problem(self, payload: bytes) -> Problem | None:
+        try:
+            check_json(payload)
+        except DecodingLimit as reason:
+            return Problem("", reason.message)
         found = self._schema.violations(payload)
         return Problem(found[0].path, found[0].message[:MOST_CHARACTERS]) if found else None

@@ -48,7 +48,8 @@ class Level(StrEnum):
             return cls(name.upper())
         except ValueError:
             raise InvalidCompatibilityLevel(
-                f"there is no compatibility level {name[:40]!r}", hint=f"one of {', '.join(cls)}"
+                f"Invalid compatibility level {name[:40]!r}. Valid values are {', '.join(cls)}",
+                hint=f"one of {', '.join(cls)}",
             ) from None
 
 
@@ -67,7 +68,7 @@ class Mode(StrEnum):
         try:
             return cls(name.upper())
         except ValueError:
-            raise InvalidMode(f"there is no mode {name[:40]!r}", hint=f"one of {', '.join(cls)}") from None
+            raise InvalidMode(f"Invalid mode {name[:40]!r}. Valid values are {', '.join(cls)}") from None
 
 
 class Config(msgspec.Struct, frozen=True):
@@ -130,7 +131,9 @@ class Policies:
         try:
             return self._configs[subject]
         except KeyError:
-            raise CompatibilityNotSet(f"the subject {subject!r:.270} has no configuration of its own") from None
+            raise CompatibilityNotSet(
+                f"Subject {subject!r:.270} does not have subject-level compatibility configured"
+            ) from None
 
     def config_in_effect(self, subject: str | None) -> Config:
         return self._configs.get(subject, Config()).over(self.config(None))
@@ -146,7 +149,7 @@ class Policies:
         try:
             return self._modes[subject]
         except KeyError:
-            raise ModeNotSet(f"the subject {subject!r:.270} has no mode of its own") from None
+            raise ModeNotSet(f"Subject {subject!r:.270} does not have subject-level mode configured") from None
 
     def mode_in_effect(self, subject: str | None) -> Mode:
         whole = self.mode(None)
@@ -168,7 +171,7 @@ class Policies:
     def remove_config(self, subject: str | None) -> ConfigRemoved:
         self.check_writable(subject)
         if subject is not None and subject not in self._configs:
-            raise UnknownSubject(f"the subject {subject!r:.270} has no configuration of its own")
+            raise UnknownSubject(f"Subject {subject!r:.270} not found.")
         return ConfigRemoved(subject)
 
     def set_mode(self, subject: str | None, mode: Mode) -> ModeSet:
@@ -177,7 +180,7 @@ class Policies:
 
     def remove_mode(self, subject: str | None) -> ModeRemoved:
         if subject is not None and subject not in self._modes:
-            raise UnknownSubject(f"the subject {subject!r:.270} has no mode of its own")
+            raise UnknownSubject(f"Subject {subject!r:.270} not found.")
         return ModeRemoved(subject)
 
     # What is kept

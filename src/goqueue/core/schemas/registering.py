@@ -81,6 +81,8 @@ class Registering:
         number = self._next_version(subject, version, mode)
         given_id = self._next_id(schema, schema_id)
         self._check_room(subject, schema, given_id)
+        # As it was written when its id was given.
+        schema = self._subjects.schema(given_id) or schema
         return Registered(subject, number, given_id, schema, self._replaced(subject, number, given_id))
 
     def find(self, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False) -> Known:
@@ -90,7 +92,7 @@ class Registering:
         if known is None and self._is_normalized(subject, normalize):
             known = self._equivalent(subject, schema, deleted=deleted)
         if known is None:
-            raise UnknownSchema(f"the subject {subject!r:.270} does not have this schema")
+            raise UnknownSchema("Schema not found")
         return known
 
     def incompatibilities(
@@ -129,14 +131,14 @@ class Registering:
             return self._subjects.versions(subject, deleted=False)
         found = self._subjects.entry(subject, check_version(version), deleted=False)
         if found is None and version != LATEST:
-            raise UnknownVersion(f"the subject {subject!r:.270} has no version {version}")
+            raise UnknownVersion(f"Version {version} not found.")
         return [] if found is None else [found[0]]
 
     def _prepared(self, subject: str, schema: Schema, *, normalize: bool) -> tuple[Schema, Any]:
         """The schema as it would be kept; parsed as well, unless it is there already."""
         light = self._light(schema)
         is_normalized = self._is_normalized(subject, normalize)
-        if not is_normalized and self._subjects.id_of(light) is not None:
+        if not is_normalized and self._subjects.ids_alike(light):
             return light, None
         parsed = self._parser.parse(light)
         if not is_normalized:
@@ -161,14 +163,15 @@ class Registering:
 
     def _known(self, subject: str, schema: Schema, version: int | None, *, deleted: bool) -> Known | None:
         """Under the version, if one is given, else under the highest that has the schema."""
-        schema_id = self._subjects.id_of(schema)
-        if schema_id is None:
-            return None
-        if version is None:
-            version = self._subjects.version_of(subject, schema_id, deleted=deleted)
-            return None if version is None else Known(subject, version, schema_id, schema)
-        found = self._subjects.entry(subject, version, deleted=deleted)
-        return Known(subject, version, schema_id, schema) if found is not None and found[1].id == schema_id else None
+        for schema_id in self._subjects.ids_alike(schema):
+            if version is None:
+                number = self._subjects.version_of(subject, schema_id, deleted=deleted)
+            else:
+                found = self._subjects.entry(subject, version, deleted=deleted)
+                number = version if found is not None and found[1].id == schema_id else None
+            if number is not None:
+                return Known(subject, number, schema_id, self._subjects.schema(schema_id) or schema)
+        return None
 
     def _equivalent(self, subject: str, normal: Schema, *, deleted: bool) -> Known | None:
         """The highest version that was written in another way, but means the same."""
@@ -184,9 +187,9 @@ class Registering:
         self._policies.check_writable(subject)
         mode = self._policies.mode_in_effect(subject)
         if schema_id is not None and mode is not Mode.IMPORT:
-            raise OperationNotPermitted(f"an id is given, and {subject!r:.270} is not in import mode")
+            raise OperationNotPermitted(f"Subject {subject:.249} is not in import mode, and an id is given")
         if schema_id is None and mode is Mode.IMPORT:
-            raise OperationNotPermitted(f"no id is given, and {subject!r:.270} is in import mode")
+            raise OperationNotPermitted(f"Subject {subject:.249} is in import mode, and no id is given")
         return mode
 
     def _check_compatible(self, subject: str, schema: Schema, parsed: Any) -> None:
@@ -197,7 +200,8 @@ class Registering:
         if found:
             level = self._policies.level(subject)
             raise IncompatibleSchema(
-                f"the schema is not {level} compatible with the versions of {subject!r:.270} before it: {found[0]}",
+                f'Schema being registered is incompatible with an earlier schema for subject "{subject:.249}", '
+                f"details: [{found[0]}, {{compatibility: '{level}'}}]",
                 reasons=tuple(found),
             )
 
@@ -230,9 +234,9 @@ class Registering:
         return number
 
     def _next_id(self, schema: Schema, schema_id: int | None) -> int:
-        existing = self._subjects.id_of(schema)
         if schema_id is None:
-            return self._subjects.next_id if existing is None else existing
+            return next(iter(self._subjects.ids_alike(schema)), self._subjects.next_id)
+        existing = self._subjects.id_of(schema)
         if existing is not None and existing != schema_id:
             raise SchemaIdMismatch(f"the schema has the id {existing} already, and cannot have {schema_id} as well")
         if existing is None and self._subjects.schema(schema_id) is not None:

@@ -91,5 +91,8 @@ def parse_version(text: str) -> int:
 
 def check_version(version: int, text: str | None = None) -> int:
     if version != LATEST and not 1 <= version <= MOST_ID:
-        raise InvalidVersion(f"{str(version if text is None else text)[:40]!r} is not a version")
+        raise InvalidVersion(
+            f"The specified version {str(version if text is None else text)[:40]!r} is not a valid version id. "
+            'Allowed values are between [1, 2^31-1] and the string "latest"'
+        )
     return version

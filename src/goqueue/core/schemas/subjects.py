@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 import msgspec
 
+from goqueue.core.schemas.identity import Identity, identity_of
 from goqueue.core.schemas.schema import LATEST, Schema
 
 __all__ = ["Entry", "Subjects", "SubjectsSnapshot"]
@@ -48,6 +49,8 @@ class Subjects:
         self._first_version = 1
         self._schemas: dict[int, Schema] = {}
         self._ids: dict[Schema, int] = {}
+        self._alike: dict[Identity, list[int]] = {}
+        """Several only where they were registered as different ones: by an earlier release, or in import mode."""
         self._places: dict[int, set[tuple[str, int]]] = {}
         self._referrers: dict[tuple[str, int], set[int]] = {}
         self.next_id = 1
@@ -65,6 +68,11 @@ class Subjects:
 
     def id_of(self, schema: Schema) -> int | None:
         return self._ids.get(schema)
+
+    def ids_alike(self, schema: Schema) -> list[int]:
+        """Ids of schemas that differ from it in how they are written at most; that of its very text comes first."""
+        alike, own = self._alike.get(identity_of(schema), []), self._ids.get(schema)
+        return alike if own is None else [own, *(schema_id for schema_id in alike if schema_id != own)]
 
     def places(self, schema_id: int, *, deleted: bool) -> list[tuple[str, int]]:
         """Subjects and versions that stand for it, in order."""
@@ -115,6 +123,7 @@ class Subjects:
         if schema_id not in self._schemas:
             self._schemas[schema_id] = schema
             self._ids[schema] = schema_id
+            self._alike.setdefault(identity_of(schema), []).append(schema_id)
             self._places[schema_id] = set()
             self.total_characters += len(schema.text)
             for reference in schema.references:
@@ -179,6 +188,10 @@ class Subjects:
     def _drop(self, schema_id: int) -> None:
         schema = self._schemas.pop(schema_id)
         del self._ids[schema], self._places[schema_id]
+        alike = self._alike[identity_of(schema)]
+        alike.remove(schema_id)
+        if not alike:
+            del self._alike[identity_of(schema)]
         self.total_characters -= len(schema.text)
         for place in {(reference.subject, reference.version) for reference in schema.references}:
             self._referrers[place].discard(schema_id)

@@ -53,7 +53,7 @@ class RegistryView:
         found = self._subjects.entry(subject, version, deleted=deleted)
         if found is None:
             self.check_subject(subject, deleted=deleted)
-            raise UnknownVersion(f"the subject {subject!r:.270} has no version {version}")
+            raise UnknownVersion(f"Version {version} not found.")
         number, entry = found
         return VersionView(subject, number, entry.id, self.schema(entry.id), entry.is_deleted)
 
@@ -68,7 +68,7 @@ class RegistryView:
         """Also of a version that was deleted: records that were written with it are still there."""
         schema = self._subjects.schema(schema_id)
         if schema is None:
-            raise UnknownSchema(f"there is no schema {schema_id}")
+            raise UnknownSchema(f"Schema {schema_id} not found")
         return schema
 
     def places(self, schema_id: int, *, deleted: bool = False) -> list[tuple[str, int]]:
@@ -90,4 +90,4 @@ class RegistryView:
 
     def check_subject(self, subject: str, *, deleted: bool = False) -> None:
         if not self._subjects.has(subject, deleted=deleted):
-            raise UnknownSubject(f"there is no subject {subject!r:.270}")
+            raise UnknownSubject(f"Subject {subject!r:.270} not found.")

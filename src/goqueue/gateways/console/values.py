@@ -12,6 +12,8 @@ import msgspec
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
 
+from goqueue.codec.values.avro import AvroValues
+from goqueue.codec.values.json import check_json
 from goqueue.core.schemas.avro.format import for_fastavro
 from goqueue.core.schemas.avro.types import AvroSchema
 from goqueue.core.schemas.payloads import FRAME_BYTES, framed_id
@@ -20,7 +22,7 @@ from goqueue.core.schemas.protobuf.payload import MessageReader
 from goqueue.core.schemas.protobuf.schema import ProtobufSchema
 from goqueue.engine.broker import Broker
 from goqueue.engine.schemas.parsing import parsed_schema
-from goqueue.errors import GoQueueError
+from goqueue.errors import DecodingLimit, GoQueueError
 from goqueue.wire.framed_values import read_message_path
 
 __all__ = ["Form", "Shown", "as_text", "decoded", "decoded_all", "preview", "shown"]
@@ -29,14 +31,20 @@ Form = Literal["auto", "json", "text", "hex"]
 
 PREVIEW = 180
 MOST_SHOWN = 256 * 1024
-"""Bytes of a value that are put on a page."""
+"""Bytes of a value that are put on a page, and characters of what a schema makes of it."""
+MOST_DECODED = 8 * 1024 * 1024
+"""Memory that one value may take while it is decoded: a page has up to a hundred of them."""
+BY_SCHEMA, UNDECODED = "schema", "undecoded"
 HEX_ROW = 16
 
 _UNREADABLE = (EOFError, IndexError, KeyError, TypeError, ValueError, OverflowError, RecursionError, DecodeError)
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """`form` is the one it could be shown in; `note` says what else there is to know of it."""
+    """`form` is the one it could be shown in; `note` says what else there is to know of it.
+
+    Of a value that names a schema but cannot be decoded by it there is only the note, with the reason.
+    """
 
     text: str
     form: str
@@ -53,7 +61,7 @@ def as_text(data: bytes) -> str:
 
 def preview(value: bytes | None, whole: Shown | None = None) -> str:
     """The beginning, in one line."""
-    if whole is not None:
+    if whole is not None and whole.form == BY_SCHEMA:
         return " ".join(whole.text.split())[:PREVIEW]
     if value is None:
         return ""
@@ -64,6 +72,8 @@ def preview(value: bytes | None, whole: Shown | None = None) -> str:
 def shown(value: bytes, form: Form, schema: Shown | None = None) -> Shown:
     """In the form that is wanted, or in one that can hold it."""
     part, note = value, ""
+    if schema is not None and schema.form == UNDECODED:
+        note, schema = schema.note, None
     if len(value) > MOST_SHOWN:
         part, note = value[:MOST_SHOWN], f"the first {MOST_SHOWN // 1024} KiB"
     if form == "hex":
@@ -75,11 +85,11 @@ def shown(value: bytes, form: Form, schema: Shown | None = None) -> Shown:
     try:
         return Shown(_cut(part).decode(), "text", note)
     except UnicodeDecodeError:
-        return Shown(_hex(part[: MOST_SHOWN // 8]), "hex", "not text")
+        return Shown(_hex(part[: MOST_SHOWN // 8]), "hex", note or "not text")
 
 
 async def decoded(broker: Broker, value: bytes | None) -> Shown | None:
-    """What a schema of the registry makes of it; None when the value names none, or does not fit it."""
+    """What a schema of the registry makes of it; None when the value names none."""
     return (await decoded_all(broker, [value]))[0]
 
 
@@ -110,21 +120,34 @@ def _decode(readers: Mapping[int, Callable[[bytes], Any]], value: bytes | None) 
     schema_id = _schema_of(value)
     if value is None or schema_id is None or schema_id not in readers:
         return None
+    note = f"schema {schema_id}"
     try:
-        content = readers[schema_id](value)
-        text = json.dumps(content, indent=2, ensure_ascii=False, default=_plain)
-    except (GoQueueError, *_UNREADABLE):
-        return None
-    return Shown(text, "schema", f"schema {schema_id}")
+        text = json.dumps(readers[schema_id](value), indent=2, ensure_ascii=False, default=_plain)
+    except GoQueueError as error:
+        return Shown("", UNDECODED, f"not decoded by {note}: {error.message}")
+    except _UNREADABLE as error:
+        return Shown("", UNDECODED, f"not decoded by {note}: {str(error)[:200] or type(error).__name__}")
+    if len(text) > MOST_SHOWN:
+        text, note = text[:MOST_SHOWN], f"{note}, the first {MOST_SHOWN // 1024} KiB"
+    return Shown(text, BY_SCHEMA, note)
 
 
 def _reader(parsed: Any) -> Callable[[bytes], Any]:
     match parsed:
         case AvroSchema():
             schema = for_fastavro(parsed)
-            return lambda value: fastavro.schemaless_reader(io.BytesIO(value[FRAME_BYTES:]), schema, None)
+            if parsed.root.kind == "bytes":
+                # Serializers write these as they are, without a length.
+                return lambda value: value[FRAME_BYTES:]
+            values = AvroValues(schema, most=MOST_DECODED)
+
+            def read_avro(value: bytes) -> Any:
+                values.check(value, FRAME_BYTES)
+                return fastavro.schemaless_reader(io.BytesIO(value[FRAME_BYTES:]), schema, None)
+
+            return read_avro
         case ProtobufSchema():
-            messages = MessageReader(parsed)
+            messages = MessageReader(parsed, most=MOST_DECODED)
 
             def read(value: bytes) -> Any:
                 indexes, start = read_message_path(value)
@@ -133,7 +156,12 @@ def _reader(parsed: Any) -> Callable[[bytes], Any]:
 
             return read
         case _:
-            return lambda value: json.loads(value[FRAME_BYTES:])
+
+            def read_json(value: bytes) -> Any:
+                check_json(value, most=MOST_DECODED)
+                return json.loads(value[FRAME_BYTES:])
+
+            return read_json
 
 
 def _plain(given: Any) -> str:
@@ -145,9 +173,10 @@ def _pretty(value: bytes) -> str | None:
     if value[:1] not in (b"{", b"["):
         return None
     try:
+        check_json(value)
         msgspec.json.decode(value)
         return msgspec.json.format(value, indent=2).decode()
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, DecodingLimit):
         return None
 
 

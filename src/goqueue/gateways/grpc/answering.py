@@ -37,6 +37,7 @@ STATUS_BY_CODE = {
     "corrupt_batch": _Status.INVALID_ARGUMENT,
     "data_folder_damaged": _Status.UNAVAILABLE,
     "data_folder_in_use": _Status.UNAVAILABLE,
+    "decoding_limit": _Status.INVALID_ARGUMENT,
     "delay_is_over": _Status.FAILED_PRECONDITION,
     "disk_full": _Status.RESOURCE_EXHAUSTED,
     "group_full": _Status.FAILED_PRECONDITION,

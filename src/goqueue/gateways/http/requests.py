@@ -10,6 +10,7 @@ from msgspec import inspect
 
 from goqueue.errors import InvalidRequest
 from goqueue.gateways.http.endpoint import Endpoint, Nothing
+from goqueue.gateways.http.responses import HttpRefusal
 
 __all__ = ["RequestReader"]
 
@@ -43,6 +44,8 @@ class RequestReader:
             given = {name: unquote(text, errors="strict") if "%" in text else text for name, text in raw.items()}
             return msgspec.convert(given, self._params, strict=False)
         except _UNREADABLE as error:
+            if self._endpoint.dialect.is_strict and isinstance(error, msgspec.ValidationError):
+                raise HttpRefusal(404, "unknown_route", f"HTTP 404 Not Found: {_plain(error)}") from None
             raise InvalidRequest(f"the path cannot be read: {_plain(error)}") from None
 
     def query(self, query_string: bytes) -> Any:

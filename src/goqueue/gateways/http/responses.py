@@ -28,6 +28,7 @@ STATUS_BY_CODE = {
     "corrupt_batch": 400,
     "data_folder_damaged": 503,
     "data_folder_in_use": 503,
+    "decoding_limit": 422,
     "delay_is_over": 409,
     "disk_full": 503,
     "group_full": 409,

@@ -83,6 +83,7 @@ class _Operation:
 
     async def _carry_out(self, scope: Scope, receive: Receive) -> tuple[bytes, int, tuple[tuple[bytes, bytes], ...]]:
         message = await receive()
+        self._dialect.check_types(scope, has_body=bool(message["body"]))
         params = self._reader.params(scope["path_params"])
         query = self._reader.query(scope["query_string"])
         body = self._reader.body(message["body"])

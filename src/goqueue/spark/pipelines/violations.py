@@ -13,7 +13,8 @@ from pyspark.sql import functions as F
 from goqueue.client.schemas.references import texts_referred_to
 from goqueue.client.schemas.registry import Registry
 from goqueue.client.schemas.schema import JSON, Schema
-from goqueue.errors import InvalidSchema
+from goqueue.codec.values.json import check_json
+from goqueue.errors import DecodingLimit, InvalidSchema
 from goqueue.spark.vectors import over_columns
 
 if TYPE_CHECKING:
@@ -110,9 +111,10 @@ def _validator(rules: Rules) -> Any:
 
 def _faults(validator: Any, text: str) -> Iterator[dict[str, str]]:
     try:
+        check_json(text.encode())
         value = json.loads(text)
         errors = list(_some(validator.iter_errors(value)))
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, DecodingLimit) as error:
         yield {"path": "/", "rule": "json", "reason": f"no JSON that can be checked: {error}"}
         return
     for fault in errors:

@@ -149,7 +149,7 @@ def _microseconds(value: Any) -> Any:
 def _json(value: Message) -> str:
     try:
         return json_format.MessageToJson(value, indent=None)
-    except (TypeError, json_format.Error) as error:
+    except (TypeError, ValueError, RecursionError, json_format.Error) as error:
         raise SchemaMismatch(f"at {value.DESCRIPTOR.full_name}: {error}") from None
 
 

@@ -51,6 +51,14 @@ VALUES = st.fixed_dictionaries(
 )
 
 
+EMPTY_TYPES = (
+    "null",
+    {"type": "fixed", "name": "F", "size": 0},
+    {"type": "record", "name": "R", "fields": []},
+    {"type": "record", "name": "R", "fields": [{"name": "a", "type": "null"}, {"name": "b", "type": "null"}]},
+)
+
+
 def avro(schema):
     parsed = AvroFormat().parse(json.dumps(schema), {})
     return payloads_of(parsed), for_fastavro(parsed)
@@ -132,15 +140,20 @@ def test_a_value_nested_without_end_is_refused_and_does_no_harm(depth):
     assert found is None if depth < 100 else "nested" in found.reason
 
 
-@pytest.mark.parametrize("count", [1, 1 << 40, (1 << 62) - 1])
-def test_an_array_of_nothing_takes_no_longer_the_more_it_claims(count):
-    reader, _ = avro({"type": "array", "items": "null"})
+@pytest.mark.parametrize("count", [1, 100_000, 1 << 40, (1 << 62) - 1])
+@pytest.mark.parametrize("items", EMPTY_TYPES, ids=str)
+def test_an_array_of_nothing_may_claim_no_more_than_fits_into_memory(count, items):
+    reader, _ = avro({"type": "array", "items": items})
     zigzag, claim = count << 1, bytearray()
     while zigzag > 0x7F:
         claim.append(zigzag & 0x7F | 0x80)
         zigzag >>= 7
     claim.append(zigzag)
-    assert reader.problem(bytes(claim) + b"\0") is None
+    problem = reader.problem(bytes(claim) + b"\0")
+    if count > 100_000:
+        assert problem.reason == "the decoded value would take more than 256 MiB of memory, which is the limit"
+    else:
+        assert problem is None
 
 
 @given(st.binary(max_size=40))

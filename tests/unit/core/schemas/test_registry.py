@@ -1,12 +1,17 @@
 """Registering schemas, finding them again, and referring to them."""
 
+import json
+import time
+
 import pytest
 
 from goqueue.core.schemas import registering
 from goqueue.core.schemas.avro.format import AvroFormat
+from goqueue.core.schemas.events import Registered
+from goqueue.core.schemas.identity import identity_of
 from goqueue.core.schemas.policies import Config, Level
 from goqueue.core.schemas.registry import Registry
-from goqueue.core.schemas.schema import LATEST, Schema, parse_version
+from goqueue.core.schemas.schema import LATEST, Schema, lightly_canonical, parse_version
 from goqueue.errors import (
     IncompatibleSchema,
     InvalidRequest,
@@ -46,8 +51,76 @@ def test_layout_makes_no_other_schema_but_the_order_of_attributes_does():
     scene = Scene()
     scene.register("a", "int")
     assert scene.registry.register("a", Schema("AVRO", ' "int"\n')).id == 1
-    assert scene.registry.register("a", Schema("AVRO", '{"type": "int"}')).id == 2
-    assert scene.registry.register("a", Schema("AVRO", '{"type": "int"}'), normalize=True).id == 1
+    assert scene.registry.register("a", Schema("AVRO", '{"type": "int"}')).id == 1
+    assert scene.registry.register("b", Schema("AVRO", '{"type": "int"}')).id == 1
+    scene.register("a", {"type": "long", "b": 1, "a": 2})
+    assert scene.registry.register("a", avro({"b": 1, "type": "long", "a": 2})).id == 3
+
+
+def identity(schema):
+    return identity_of(Schema(schema.type, lightly_canonical(schema.type, schema.text)))
+
+
+SAME = {
+    "AVRO": (
+        {"type": "record", "name": "R", "fields": [{"name": "a", "type": ["null", {"type": "array", "items": "int"}]}]},
+        {
+            "type": "record",
+            "name": "R",
+            "fields": [
+                {"name": "a", "type": [{"type": "null"}, {"type": {"type": "array", "items": {"type": "int"}}}]}
+            ],
+        },
+    ),
+    "JSON": ({"title": "é", "type": "object"}, '{ "title" : "\\u00e9", "type" : "object" }'),
+    "PROTOBUF": (
+        'syntax = "proto3"; message A { string a = 1; /* b */ repeated int32 n = 2 [packed=true]; } // " end',
+        'syntax="proto3";\n// "begin\nmessage A{\n\tstring a=1;repeated   int32 n = 2[packed = true];}',
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SAME)
+def test_schemas_that_differ_in_how_they_are_written_are_the_same(kind):
+    one, other = (
+        Schema(kind, text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)) for text in SAME[kind]
+    )
+    assert identity(one) == identity(other)
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other"),
+    [
+        ("PROTOBUF", 'option a = "x // y";', 'option a = "x";'),
+        ("PROTOBUF", "int32 ab = 1;", "int32 a b = 1;"),
+        ("PROTOBUF", 'option a = "x  y";', 'option a = "x y";'),
+        ("PROTOBUF", 'option a = "\\"/*";b*/', 'option a = "\\"";'),
+        ("AVRO", '{"type": "int", "logicalType": "date"}', '"int"'),
+        ("AVRO", '["int", "null"]', '["null", "int"]'),
+        ("JSON", '{"type": "integer"}', '{"type": ["integer"]}'),
+    ],
+)
+def test_schemas_that_differ_in_what_they_say_are_not_the_same(kind, one, other):
+    assert identity(Schema(kind, one)) != identity(Schema(kind, other))
+
+
+def test_comments_that_do_not_end_are_read_once():
+    began = time.process_time()
+    for text in ("/*" * 20_000, "/**" * 20_000, '"' * 50_000, "'\\" * 20_000, "/" * 50_000):
+        identity_of(Schema("PROTOBUF", text))
+    assert time.process_time() - began < 2
+
+
+def test_variants_that_had_ids_of_their_own_keep_them():
+    scene = Scene()
+    for number, text in enumerate(('"int"', '{"type":"int"}'), 1):
+        scene.do(Registered("a", number, number, Schema("AVRO", text)))
+    assert scene.registry.find("a", Schema("AVRO", '"int"')).id == 1
+    assert scene.registry.find("a", Schema("AVRO", '{"type": "int"}')).id == 2
+    assert scene.register("b", "int") == (1, 1)
+    scene.do(scene.registry.delete_version("a", 2))
+    scene.do(scene.registry.delete_version("a", 2, permanent=True))
+    assert scene.registry.find("a", Schema("AVRO", '{"type": "int"}')).id == 1
 
 
 def test_a_schema_that_means_the_same_is_found_however_it_was_written():

@@ -4,6 +4,8 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
+from goqueue.codec.values.limits import LARGEST_DECODED
+from goqueue.codec.values.protobuf import ProtobufValues
 from goqueue.core.schemas.protobuf.schema import ProtobufSchema
 
 __all__ = ["MessageReader"]
@@ -12,13 +14,15 @@ __all__ = ["MessageReader"]
 class MessageReader:
     """Reads the messages of one schema; made once for each schema, because building the types takes a while."""
 
-    def __init__(self, schema: ProtobufSchema) -> None:
+    def __init__(self, schema: ProtobufSchema, *, most: int = LARGEST_DECODED) -> None:
+        self._values: dict[str, ProtobufValues] = {}
+        self._most = most
         self._pool = DescriptorPool()
         for file in (*schema.imports, schema.file):
             self._pool.AddSerializedFile(file.SerializeToString())
 
     def problem(self, name: str, data: bytes) -> str | None:
-        """Why the bytes are not a message of this full name; nothing when they are one.
+        """Why the bytes are not a message of this full name; nothing when they are one. Raises DecodingLimit.
 
         Fields that the schema does not know are no problem: they are how Protobuf evolves.
         """
@@ -30,6 +34,8 @@ class MessageReader:
         return f"the message {name} lacks required fields: {', '.join(missing[:10])}" if missing else None
 
     def read(self, name: str, data: bytes) -> Message:
-        message: Message = GetMessageClass(self._pool.FindMessageTypeByName(name))()
-        message.MergeFromString(data)
-        return message
+        """The message of this full name. Raises DecodingLimit before it takes memory, DecodeError for other bytes."""
+        kind: type[Message] = GetMessageClass(self._pool.FindMessageTypeByName(name))
+        if name not in self._values:
+            self._values[name] = ProtobufValues(kind, most=self._most)
+        return self._values[name].decode(kind(), data)

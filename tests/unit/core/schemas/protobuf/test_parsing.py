@@ -174,3 +174,28 @@ def test_a_damaged_descriptor_is_still_one_or_refused(damages):
     except InvalidSchema:
         return
     assert PROTOBUF.canonical(PROTOBUF.parse(PROTOBUF.canonical(schema), {})) == PROTOBUF.canonical(schema)
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"),
+    [
+        ("google/type/money.proto", "google.type.Money"),
+        ("google/type/datetime.proto", "google.type.DateTime"),
+        ("confluent/type/decimal.proto", "confluent.type.Decimal"),
+        ("confluent/types/decimal.proto", "confluent.type.Decimal"),
+    ],
+)
+def test_types_that_every_registry_knows_can_be_imported(file, kind):
+    parsed = proto3(f'import "{file}";\nmessage Order {{ {kind} of = 1; }}')
+    assert file in [each.name for each in parsed.imports]
+    assert f".{kind} of = 1;" in PROTOBUF.canonical(parsed)
+
+
+def test_annotations_of_registries_can_be_imported():
+    text = 'import "confluent/meta.proto";\nmessage A { string a = 1 [(confluent.field_meta).tags = "PII"]; }'
+    assert '[(.confluent.field_meta) = { tags: "PII" }]' in PROTOBUF.canonical(proto3(text))
+
+
+def test_nothing_else_that_is_installed_can_be_imported():
+    with pytest.raises(InvalidSchema, match="not found"):
+        proto3('import "google/api/annotations.proto";')

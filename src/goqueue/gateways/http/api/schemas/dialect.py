@@ -39,6 +39,11 @@ NUMBER_BY_CODE = {
 }
 """Numbers that clients know; for all other errors it is the status."""
 
+WITHOUT_HINT = frozenset(
+    code for code, number in NUMBER_BY_CODE.items() if 40400 < number < 40500 or 42202 <= number <= 42204
+)
+"""Clients compare the texts of these, which are those of Confluent's registry to the letter."""
+
 
 class RegistryError(msgspec.Struct, frozen=True):
     """What went wrong; the number is the status, or begins with it and says more."""
@@ -53,7 +58,7 @@ def _error_content(refused: Refused) -> RegistryError:
     if isinstance(refused, IncompatibleSchema):
         # The first is in the text.
         parts += refused.reasons[1:MOST_REASONS]
-    if body.hint is not msgspec.UNSET:
+    if body.hint is not msgspec.UNSET and body.code not in WITHOUT_HINT:
         parts.append(body.hint)
     return RegistryError(NUMBER_BY_CODE.get(body.code, body.status), "; ".join(parts))
 
@@ -64,6 +69,8 @@ REGISTRY = Dialect(
     _error_content,
     ignores_unknown=True,
     where_to_look="the routes are those of Confluent's schema registry",
+    taken_types=("application/octet-stream",),
+    is_strict=True,
 )
 """Parameters that it does not know are passed over, as there are clients of many versions."""
 
@@ -77,6 +84,6 @@ def endpoint(method: str, path: str, summary: str, handler: Any, response: Any, 
         handler=handler,
         response=response,
         dialect=REGISTRY,
-        errors=(404, 409, 422),
+        errors=(404, 406, 409, 415, 422) if "body" in more else (404, 406, 409, 422),
         **more,
     )

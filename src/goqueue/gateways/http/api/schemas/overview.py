@@ -6,6 +6,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from goqueue.core.schemas.registering import MOST_SCHEMAS
 from goqueue.core.schemas.views import Counts
 from goqueue.engine.broker import Broker
 from goqueue.engine.schemas.looking import settled_registry
@@ -50,7 +51,8 @@ async def contexts(_: Broker, __: Nothing, query: PageQuery, ___: None) -> list[
 async def schemas(broker: Broker, _: Nothing, query: SchemasQuery, __: None) -> list[VersionOut]:
     view = (await settled_registry(broker)).view
     found = view.schemas(prefix=prefix_in(query.subject_prefix), deleted=query.deleted, latest_only=query.latest_only)
-    first = max(query.offset, 0)
+    # There are never as many; what is larger does not fit into a machine word.
+    first = min(max(query.offset, 0), MOST_SCHEMAS)
     most = MOST_SCHEMAS_LISTED if query.limit < 0 else min(query.limit, MOST_SCHEMAS_LISTED)
     return [await version_out(broker, one) for one in list(islice(found, first, first + most))]
 

@@ -1,0 +1,37 @@
+"""JSON values: whether text may be decoded, told without decoding it.
+
+Decoders refuse text that is nested so deep that they run out of stack, each of them at another depth; and they make
+objects of many times its size.
+"""
+
+import re
+from itertools import accumulate
+
+from goqueue.codec.values.limits import DEEPEST, LARGEST_DECODED, Budget, too_deep
+
+__all__ = ["check_json"]
+
+# Estimated bytes of memory of what each of these characters begins.
+OBJECT = 192
+ARRAY = 72
+PART = 40
+MOST_PER_BYTE = 80
+"""More than any text takes for each of its bytes: `{},{},` takes 77."""
+
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+_BUT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_STEP = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+
+
+def check_json(data: bytes, *, most: int = LARGEST_DECODED) -> None:
+    """Raise DecodingLimit when the value would be too large or is nested too deep."""
+    objects, arrays = data.count(b"{"), data.count(b"[")
+    if len(data) * MOST_PER_BYTE > most:
+        Budget(most).spend(len(data) + objects * OBJECT + arrays * ARRAY + data.count(b",") * PART)
+    if objects + arrays > DEEPEST and _depth(data) > DEEPEST:
+        raise too_deep("objects and arrays")
+
+
+def _depth(data: bytes) -> int:
+    brackets = _STRING.sub(b"", data).translate(None, delete=_BUT_BRACKETS)
+    return max(accumulate(map(_STEP.__getitem__, brackets)), default=0)
