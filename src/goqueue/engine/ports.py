@@ -159,7 +159,9 @@ class Storage(Protocol):
         """A sync is about to come: what can be done for it meanwhile may begin. The owner calls it."""
 
     def sync(self) -> Lsn: ...
-    def prepare(self) -> None: ...
+    def prepare(self, *, sparing: bool = False) -> None:
+        """Do ahead what would hold up a later write; or, `sparing` the disk, give back what was done ahead."""
+
     @property
     def failure(self) -> GoQueueError | None: ...
     @property

@@ -12,12 +12,14 @@ from typing import Protocol
 
 __all__ = [
     "Buffer",
+    "DiscardedFile",
     "File",
     "FileSystem",
     "MissingFile",
     "OsFileSystem",
     "Space",
     "file_size",
+    "is_no_room",
     "read_whole",
     "write_atomically",
 ]
@@ -89,24 +91,39 @@ def _sync_file_range() -> Callable[[int, int, int, int], int]:
 
 
 class _OsFile:
-    def __init__(self, fd: int) -> None:
+    """Calls on a descriptor do not name the file in their errors, so it is named here."""
+
+    def __init__(self, fd: int, path: str) -> None:
         self._fd = fd
+        self._path = path
+
+    def _named(self, error: OSError) -> OSError:
+        return OSError(error.errno, error.strerror, self._path)
 
     def size(self) -> int:
         return os.fstat(self._fd).st_size
 
     def read(self, position: int, length: int) -> bytes:
-        data = os.pread(self._fd, length, position)
-        if len(data) == length or not data:
-            return data
-        parts = [data]
-        got = len(data)
-        while got < length and (data := os.pread(self._fd, length - got, position + got)):
-            parts.append(data)
-            got += len(data)
+        try:
+            data = os.pread(self._fd, length, position)
+            if len(data) == length or not data:
+                return data
+            parts = [data]
+            got = len(data)
+            while got < length and (data := os.pread(self._fd, length - got, position + got)):
+                parts.append(data)
+                got += len(data)
+        except OSError as error:
+            raise self._named(error) from error
         return b"".join(parts)
 
     def write(self, position: int, buffers: Sequence[Buffer]) -> None:
+        try:
+            self._write(position, buffers)
+        except OSError as error:
+            raise self._named(error) from error
+
+    def _write(self, position: int, buffers: Sequence[Buffer]) -> None:
         for first in range(0, len(buffers), IOV_MAX):
             some = buffers[first : first + IOV_MAX]
             wanted = sum(map(len, some))
@@ -118,10 +135,16 @@ class _OsFile:
             position += wanted
 
     def allocate(self, length: int) -> None:
-        os.posix_fallocate(self._fd, 0, length)
+        try:
+            os.posix_fallocate(self._fd, 0, length)
+        except OSError as error:
+            raise self._named(error) from error
 
     def truncate(self, length: int) -> None:
-        os.ftruncate(self._fd, length)
+        try:
+            os.ftruncate(self._fd, length)
+        except OSError as error:
+            raise self._named(error) from error
 
     def begin_write_back(self, position: int, length: int) -> None:
         """Have the disk begin with what was just written, while its sync is still to come: that waits for less then.
@@ -144,7 +167,10 @@ class _OsFile:
             sync_file_range(self._fd, start, min(WRITE_BACK_BYTES, position + length - start), _WRITE_AND_WAIT)
 
     def sync(self) -> None:
-        os.fdatasync(self._fd)
+        try:
+            os.fdatasync(self._fd)
+        except OSError as error:
+            raise self._named(error) from error
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -185,6 +211,34 @@ class MissingFile:
         pass
 
 
+class DiscardedFile:
+    """Stands in for a file whose content is not needed: it takes every write and keeps nothing."""
+
+    def size(self) -> int:
+        return 0
+
+    def read(self, position: int, length: int) -> bytes:
+        return b""
+
+    def write(self, position: int, buffers: Sequence[Buffer]) -> None:
+        pass
+
+    def allocate(self, length: int) -> None:
+        pass
+
+    truncate = allocate
+
+    def write_back(self, position: int, length: int) -> None:
+        pass
+
+    begin_write_back = write_back
+
+    def sync(self) -> None:
+        pass
+
+    close = sync
+
+
 @contextlib.contextmanager
 def _freed_later(path: str) -> Iterator[None]:
     """Have the space of a file that loses its name given back by another thread: for a large one that takes long."""
@@ -209,7 +263,7 @@ class OsFileSystem:
 
     def open(self, path: str, *, create: bool = False) -> File:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
-        return _OsFile(os.open(path, flags, 0o640))
+        return _OsFile(os.open(path, flags, 0o640), path)
 
     def exists(self, path: str) -> bool:
         return os.path.exists(path)
@@ -267,7 +321,12 @@ class OsFileSystem:
         except BlockingIOError:
             os.close(fd)
             return None
-        return _OsFile(fd)
+        return _OsFile(fd, path)
+
+
+def is_no_room(error: OSError) -> bool:
+    """The disk, or this user's share of it, is full."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def file_size(files: FileSystem, path: str) -> int:
@@ -298,6 +357,11 @@ def write_atomically(files: FileSystem, path: str, content: bytes) -> None:
         file.truncate(0)
         file.write(0, [content])
         file.sync()
+    except OSError:
+        # What little room there is must not stay with a file that was not completed.
+        with contextlib.suppress(OSError):
+            files.remove(temporary)
+        raise
     finally:
         file.close()
     files.rename(temporary, path)

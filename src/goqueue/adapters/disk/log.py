@@ -161,6 +161,12 @@ class DiskLog:
             self._segments[-1].redo(position, records, next_offset)
         self.confirm()
 
+    def discard(self, base_offset: int) -> None:
+        """Keep nothing of a segment that is removed later on."""
+        for segment in self._segments:
+            if segment.info.base_offset == base_offset:
+                segment.discard()
+
     def keep_rest(self) -> None:
         """Count intact records that follow on the known end as part of the log."""
         while True:

@@ -12,7 +12,7 @@ from contextlib import suppress
 import msgspec
 
 from goqueue import codec
-from goqueue.adapters.disk.files import Buffer, File, FileSystem, MissingFile
+from goqueue.adapters.disk.files import Buffer, DiscardedFile, File, FileSystem, MissingFile
 from goqueue.adapters.disk.index import INDEX_INTERVAL, DamagedIndex
 from goqueue.adapters.disk.segment_index import OFFSETS_SUFFIX, TIMES_SUFFIX, SegmentIndex
 from goqueue.adapters.disk.walk import Gap, Run, walk
@@ -157,8 +157,19 @@ class Segment:
             self._written = _End(position, info.next_offset)
         # Also when the bytes are there already: after a sync that failed, the page cache shows bytes that are not on
         # the disk and calls them clean, so that only writing them again gets them there.
+        before = self.info
         self.stage(records, next_offset)
-        self.flush()
+        try:
+            self.flush()
+        except OSError:
+            self.rewind(before)
+            raise
+
+    def discard(self) -> None:
+        """Remove the file and keep nothing of what is written from here on: in recovery, of what is removed later."""
+        with suppress(FileNotFoundError):
+            self._files.remove(self.path)
+        self._opened = _Opened(DiscardedFile(), SegmentIndex(self._files, self._stem))
 
     def take_rest(self, next_offset: int) -> None:
         """Count what the file holds beyond the known end as part of the segment, up to `next_offset`."""
