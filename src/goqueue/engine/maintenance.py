@@ -208,7 +208,7 @@ class Maintenance:
         """Keep the index of ids whole, current and small; on a full disk it stays as it is."""
         if self._broker.guard.is_full:
             return
-        if self._ids.is_rebuild_due:
+        if self._ids.is_rebuild_due and not self._ids.reopens():
             self._observer.id_index_damaged(self._broker.ids.fault or "")
             self._observer.id_index_rebuilt(await self._ids.rebuild())
         await self._ids.hand_over()

@@ -21,6 +21,9 @@ __all__ = [
     "file_size",
     "is_no_room",
     "read_whole",
+    "remove_file",
+    "remove_tree",
+    "set_aside",
     "write_atomically",
 ]
 
@@ -338,10 +341,10 @@ def file_size(files: FileSystem, path: str) -> int:
 
 
 def read_whole(files: FileSystem, path: str) -> bytes:
-    """Content of a small file; empty when it is not there."""
+    """Content of a small file; empty when it is not there, or a folder has its name."""
     try:
         file = files.open(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         return b""
     try:
         return file.read(0, file.size())
@@ -352,7 +355,11 @@ def read_whole(files: FileSystem, path: str) -> bytes:
 def write_atomically(files: FileSystem, path: str, content: bytes) -> None:
     """Replace a small file so that a crash leaves the old content or the new, never a mixture."""
     temporary = path + ".tmp"
-    file = files.open(temporary, create=True)
+    try:
+        file = files.open(temporary, create=True)
+    except IsADirectoryError:
+        set_aside(files, temporary)
+        file = files.open(temporary, create=True)
     try:
         file.truncate(0)
         file.write(0, [content])
@@ -364,5 +371,37 @@ def write_atomically(files: FileSystem, path: str, content: bytes) -> None:
         raise
     finally:
         file.close()
-    files.rename(temporary, path)
+    try:
+        files.rename(temporary, path)
+    except IsADirectoryError:
+        set_aside(files, path)
+        files.rename(temporary, path)
     files.sync_dir(os.path.dirname(path))
+
+
+def set_aside(files: FileSystem, path: str) -> str:
+    """Give another name to a folder that has the name of a file; returns the name."""
+    number = 1
+    while files.exists(aside := f"{path}.aside-{number}"):
+        number += 1
+    files.rename(path, aside)
+    return aside
+
+
+def remove_file(files: FileSystem, path: str) -> None:
+    """Remove a file; a folder in its place is not ours, and is set aside."""
+    try:
+        files.remove(path)
+    except IsADirectoryError:
+        set_aside(files, path)
+
+
+def remove_tree(files: FileSystem, path: str) -> None:
+    """Remove a folder with everything in it."""
+    for name in files.list(path):
+        try:
+            files.remove(f"{path}/{name}")
+        except IsADirectoryError:
+            remove_tree(files, f"{path}/{name}")
+    if files.exists(path):
+        files.remove_dir(path)

@@ -38,7 +38,7 @@ class DiskRecovery:
 
     def run(self, state: CheckpointState, journal: Journal, target: Recovery) -> None:
         for stream, lsn in state.snapshots.items():
-            payload = load_snapshot(self._files, self._folder, stream, lsn)
+            payload = load_snapshot(self._files, self._folder, stream, lsn, self._observer.file_damaged)
             if payload is None:
                 raise DataFolderDamaged(f"neither copy of the snapshot of {stream} is readable")
             target.restore(stream, payload)

@@ -91,7 +91,7 @@ class DiskStore:
         self._files = files
         self._observer = observer
         self._settings = settings
-        self._open_segments = OpenSegments(settings.open_sealed_segments)
+        self._open_segments = OpenSegments(settings.open_sealed_segments, observer.file_damaged)
         self._journal = Journal(files, f"{folder}/journal", entropy, settings.journal_file_bytes)
         self._logs: dict[LogId, DiskLog] = {}
         self._snapshot_lsns: dict[str, int] = {}
@@ -127,7 +127,7 @@ class DiskStore:
 
     def _load_checkpoint(self) -> CheckpointState:
         folders = [f"{self._folder}/{name}" for name in ("journal", "logs", SNAPSHOTS)]
-        state = load_checkpoint(self._files, self._folder)
+        state = load_checkpoint(self._files, self._folder, self._observer.file_damaged)
         if state is None:
             if any(self._files.list(folder) for folder in folders):
                 raise DataFolderDamaged(f"{self._folder} holds data, but neither copy of its checkpoint is readable")
