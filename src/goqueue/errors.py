@@ -38,6 +38,7 @@ __all__ = [
     "OperationNotPermitted",
     "OutOfOrderSequence",
     "ProducerFenced",
+    "ReadFailed",
     "RecordTooLarge",
     "ReferenceExists",
     "RequestTimeout",
@@ -171,6 +172,14 @@ class StorageFailed(LogReadOnly):
     """The journal itself failed, so every partition of the node refuses writes."""
 
     code = "storage_failed"
+
+
+class ReadFailed(GoQueueError):
+    """The disk could not read records that are there. A small range that stays unreadable is skipped as damaged."""
+
+    code = "read_failed"
+    is_passing = True
+    default_hint = "retry; if it repeats, check the disk (dmesg, SMART) and run `goqueue storage verify`"
 
 
 class DiskFull(GoQueueError):

@@ -1,11 +1,14 @@
 """A broker that is killed and comes back: nothing that was confirmed is lost, nothing is written twice."""
 
 import asyncio
+import shutil
 import threading
+from collections import Counter
 
 import pytest
 
 from goqueue.client import Admin, Consumer, Producer, sync
+from goqueue.errors import RequestTimeout
 from tests.behaviour.serving import name_of, running_server
 
 PARTITIONS = 3
@@ -83,6 +86,64 @@ async def test_every_record_is_written_once_and_in_order_though_the_broker_is_ki
 @pytest.mark.parametrize("settings", [{"linger_ms": 0}, {"batch_records": 3, "durability": "memory"}], ids=str)
 async def test_every_record_is_written_once_and_in_order_through_kill_after_kill(server, topic, settings):
     await send_through_kills(server, topic, 8, **settings)
+
+
+async def test_first_records_of_producers_that_a_kill_meets_are_written_once(server, topic):
+    async with Admin(server.native) as admin:
+        await admin.create_topic(topic, PARTITIONS)
+    stop = asyncio.Event()
+    confirmed, in_doubt = set(), set()
+
+    async def send_first_records(sender):
+        number = 0
+        while not stop.is_set():
+            value = b"%d-%d" % (sender, number)
+            async with Producer(server.native) as producer:
+                try:
+                    await (await producer.send(topic, value))
+                except RequestTimeout as error:
+                    assert "may have been written" in error.message
+                    in_doubt.add(value)
+                else:
+                    confirmed.add(value)
+            number += 1
+
+    sending = [asyncio.create_task(send_first_records(sender)) for sender in range(8)]
+    for _ in range(3):
+        enough = len(confirmed) + 100
+        while len(confirmed) < enough:
+            assert not any(task.done() for task in sending)
+            await asyncio.sleep(0.005)
+        await asyncio.to_thread(server.crash_and_restart)
+    stop.set()
+    await asyncio.gather(*sending)
+    written = Counter(one.value for records in (await read_all(server.native, topic)).values() for one in records)
+    assert set(written.values()) == {1}
+    assert confirmed <= set(written) <= confirmed | in_doubt
+
+
+async def test_a_broker_that_forgot_a_producer_gets_no_record_of_it_twice(tmp_path, topic):
+    """Its data folder is put back to an earlier copy while batches are under way, so their producer is unknown."""
+    with running_server(tmp_path) as server:
+        async with Admin(server.native) as admin:
+            await admin.create_topic(topic, 1)
+        server.stop()
+        shutil.copytree(tmp_path / "data", tmp_path / "copy")
+        server.start()
+        async with Producer(server.native, linger_ms=0) as producer:
+            await (await producer.send(topic, b"known"))
+            server.freeze()
+            in_doubt = await producer.send(topic, b"in doubt")
+            await asyncio.sleep(0.05)
+            server.kill()
+            shutil.rmtree(tmp_path / "data")
+            (tmp_path / "copy").rename(tmp_path / "data")
+            await asyncio.to_thread(server.start)
+            with pytest.raises(RequestTimeout, match="may have been written"):
+                await in_doubt
+            await (await producer.send(topic, b"later"))
+        found = await read_all(server.native, topic)
+        assert [one.value for one in found[0]] == [b"later"]
 
 
 async def test_threads_that_send_through_a_kill_lose_and_repeat_nothing(server, topic):

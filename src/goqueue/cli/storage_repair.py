@@ -43,6 +43,12 @@ class _Quiet:
     def damaged(self, damage: Damage) -> None:
         pass
 
+    def file_damaged(self, path: str, reason: str) -> None:
+        pass
+
+    def read_failed(self, log: LogId) -> None:
+        pass
+
     def journal_damaged(self, description: str, entries: int) -> None:
         pass
 

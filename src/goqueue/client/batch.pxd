@@ -10,6 +10,7 @@ cdef class Batch:
     cdef public object dues
     cdef public bint error_was_seen
     cdef public object ids
+    cdef public bint is_in_doubt
     cdef public object partition
     cdef public object partitions
     cdef public object records

@@ -58,6 +58,7 @@ class Batch:
         "dues",
         "error_was_seen",
         "ids",
+        "is_in_doubt",
         "partition",
         "partitions",
         "records",
@@ -86,6 +87,8 @@ class Batch:
         self.size = 0
         self.sequence: int | None = None
         """Number of the first record among the producer's in this partition; kept when the batch is sent again."""
+        self.is_in_doubt = False
+        """It was sent once without an answer, so it may have been written."""
         self.error_was_seen = False
         """Whoever waits for a record of the batch gets its error; if nobody does, `flush` tells."""
         self._encoded = encoded

@@ -36,9 +36,9 @@ __all__ = ["UNDER_WAY", "Finished", "Lane", "LaneSettings"]
 UNDER_WAY = 5
 PUBLISH = Opcode.PUBLISH
 PASSING = (BrokerUnreachable, StorageBusy, DiskFull, UnknownProducer)
-"""Errors after which the same batch may succeed."""
+"""Errors after which the same batch may succeed; after UnknownProducer only if it was never in doubt."""
 IDENTITY_LOST = (UnknownProducer, ProducerFenced, OutOfOrderSequence)
-"""The broker does not know the lane's numbers as the lane does; what follows goes on under a new identity."""
+"""The broker does not know the lane's numbers as the lane does; later batches get a new identity."""
 
 PUBLISH_HEAD_BYTES = 1024
 """More than the head of a publish frame ever takes, apart from ids and instants."""
@@ -209,27 +209,39 @@ class Lane:
             return
         again: list[Batch] = []
         free_from: int | None = None
+        identity_lost: GoQueueError | None = None
         for place, (batch, error) in enumerate(failed):
             # Behind one that was not written, the numbers of all others are wrong.
             follows = place > 0 and isinstance(error, OutOfOrderSequence)
+            batch.is_in_doubt |= isinstance(error, BrokerUnreachable)
             if isinstance(error, IDENTITY_LOST) and not follows:
                 self._identity, free_from = None, 0
+                identity_lost = error
             if isinstance(error, PASSING) or follows:
                 again.append(batch)
             else:
                 # Refused and not written, so its numbers are free for those behind it.
                 free_from = batch.sequence if free_from is None else free_from
                 self._fail(batch, error)
-        if free_from is not None:
-            self._renumber(free_from, again)
         self._queue.extendleft(reversed(again))
+        if identity_lost is not None:
+            self._fail_in_doubt(identity_lost)
+        if free_from is not None:
+            self._renumber(free_from)
         if self._queue:
             self._recover()
 
-    def _renumber(self, first: int, again: list[Batch]) -> None:
+    def _fail_in_doubt(self, error: GoQueueError) -> None:
+        """Fail batches that may have been written: under another identity the broker would write them again."""
+        in_doubt = [batch for batch in self._queue if batch.is_in_doubt]
+        self._queue = deque(batch for batch in self._queue if not batch.is_in_doubt)
+        for batch in in_doubt:
+            self._fail(batch, RequestTimeout(f"not confirmed (it may have been written): {error.message}"))
+
+    def _renumber(self, first: int) -> None:
         self._next_sequence = first
         self._is_known = self._is_known and self._identity is not None
-        for batch in (*again, *self._queue):
+        for batch in self._queue:
             batch.sequence = None
 
     def _fail(self, batch: Batch, error: GoQueueError) -> None:

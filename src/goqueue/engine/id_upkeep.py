@@ -110,6 +110,14 @@ class IdUpkeep:
     def is_rebuild_due(self) -> bool:
         return self._broker.ids.fault is not None and self._broker.clock.now_ns() >= self._next_attempt_at
 
+    def reopens(self) -> bool:
+        """Whether an index that only lacked room can be used as it is by now."""
+        ids = self._broker.ids
+        if ids.lacks_room:
+            ids.index.close()
+            ids.open()
+        return ids.fault is None
+
     async def rebuild(self) -> int:
         """Fill a new index from the records in the logs, which carry their ids; how many have one.
 

@@ -6,6 +6,7 @@ what does it is loaded when there is something to do.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Protocol
 
 import msgspec
@@ -73,6 +74,8 @@ class Maintenance:
         self._compaction_turn = asyncio.Lock()
         self._ids = IdUpkeep(broker)
         self._placement = Placement()
+        self._makes_room = False
+        """The disk has become full since the last checkpoint."""
 
     async def run(self) -> None:
         """Until cancelled. Each job has its own rhythm, so that a long compaction holds up nothing else."""
@@ -106,13 +109,19 @@ class Maintenance:
             await expire_members(self._broker)
 
     async def checkpoint_if_due(self) -> None:
-        await self._in_background(self._broker.storage.prepare)
-        if self._broker.storage.journal_bytes >= self._settings.checkpoint_bytes:
+        """A disk that has become full gets back what the journal no longer needs."""
+        is_full = self._broker.guard.is_full
+        makes_room, self._makes_room = self._makes_room, False
+        await self._in_background(partial(self._broker.storage.prepare, sparing=is_full))
+        if makes_room or self._broker.storage.journal_bytes >= self._settings.checkpoint_bytes:
             await self.checkpoint()
+            if is_full:
+                await self._in_background(partial(self._broker.storage.prepare, sparing=True))
 
     def watch_disk(self) -> None:
         guard = self._broker.guard
         if guard.update(1.0 - self._broker.storage.free_share()):
+            self._makes_room = guard.is_full
             report = self._observer.disk_full if guard.is_full else self._observer.disk_has_room
             report(guard.used_share)
 
@@ -196,8 +205,10 @@ class Maintenance:
             await abort_overdue(self._broker)
 
     async def tend_ids(self) -> None:
-        """Keep the index of ids whole, current and small."""
-        if self._ids.is_rebuild_due:
+        """Keep the index of ids whole, current and small; on a full disk it stays as it is."""
+        if self._broker.guard.is_full:
+            return
+        if self._ids.is_rebuild_due and not self._ids.reopens():
             self._observer.id_index_damaged(self._broker.ids.fault or "")
             self._observer.id_index_rebuilt(await self._ids.rebuild())
         await self._ids.hand_over()

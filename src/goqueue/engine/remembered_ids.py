@@ -35,15 +35,18 @@ class RememberedIds:
         self.index = index
         self.fault: str | None = None
         """Why the index must be built again; until then nobody can say which ids are known."""
+        self.lacks_room = False
+        """The index could not be opened for want of room on the disk; there may be nothing wrong with it."""
         self.streams = streams
         self._unsettled: dict[int, list[Callable[[], None]]] = {}
 
     def open(self) -> None:
         """Find out what the index has; to be called when the state has been recovered."""
+        self.fault, self.lacks_room = None, False
         try:
             number = self.index.open()
         except (IdIndexDamaged, DiskFull) as trouble:
-            self.fault = str(trouble)
+            self.fault, self.lacks_room = str(trouble), isinstance(trouble, DiskFull)
             return
         # What was let go here is in the index, and what is in the index was durable here before.
         if not self.recent.indexed <= number <= self.recent.last_number:

@@ -11,6 +11,8 @@ class RecordingObserver:
 
     def __init__(self) -> None:
         self.damage: list[Damage] = []
+        self.damaged_files: list[str] = []
+        self.failed_reads: list[LogId] = []
         self.journal_damage: list[tuple[str, int]] = []
         self.dropped: list[tuple[str, int]] = []
         self.failed_logs: list[tuple[LogId, GoQueueError]] = []
@@ -18,6 +20,12 @@ class RecordingObserver:
 
     def damaged(self, damage: Damage) -> None:
         self.damage.append(damage)
+
+    def file_damaged(self, path: str, reason: str) -> None:
+        self.damaged_files.append(path)
+
+    def read_failed(self, log: LogId) -> None:
+        self.failed_reads.append(log)
 
     def journal_damaged(self, description: str, entries: int) -> None:
         self.journal_damage.append((description, entries))

@@ -69,8 +69,13 @@ class SimulatedFileSystem:
         self._next_node = max(first_node, 1 + max((*image.files, *image.folders)))
         self._locked: set[str] = set()
         self._hooks: list[_Hook] = []
+        self._unreadable: list[tuple[str, int, int]] = []
 
     # Trouble.
+
+    def make_unreadable(self, path: str, start: int, stop: int) -> None:
+        """Let reads of these bytes fail, as a bad sector does."""
+        self._unreadable.append((path.strip("/"), start, stop))
 
     def before(
         self,
@@ -103,6 +108,7 @@ class SimulatedFileSystem:
     def heal(self) -> None:
         """Forget all trouble asked for so far."""
         self._hooks.clear()
+        self._unreadable.clear()
 
     def kill(self) -> None:
         """The process is gone, its locks too; what it wrote is still in the page cache."""
@@ -153,6 +159,8 @@ class SimulatedFileSystem:
             raise OSError(errno.EXDEV, "this disk renames only within a folder", source)
         if source not in self._paths:
             raise FileNotFoundError(errno.ENOENT, "no such file", source)
+        if self._paths.get(target) in self._folders:
+            raise IsADirectoryError(errno.EISDIR, "is a folder", target)
         self._paths[target] = self._folders[folder][new_name] = self._paths.pop(source)
         del self._folders[folder][name]
         self.changes.append(Renamed(folder, name, new_name))
@@ -231,6 +239,11 @@ class SimulatedFileSystem:
     def content_of(self, node: int) -> bytes | bytearray:
         return self._contents[node]
 
+    def check_readable(self, file: "SimulatedFile", position: int, length: int) -> None:
+        for path, start, stop in self._unreadable:
+            if path == file.path and position < stop and start < position + length:
+                raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+
     def write_to(self, file: "SimulatedFile", position: int, data: bytes) -> None:
         try:
             self._step("write", file.path)
@@ -298,6 +311,7 @@ class SimulatedFile:
         return len(self._disk.content_of(self.node))
 
     def read(self, position: int, length: int) -> bytes:
+        self._disk.check_readable(self, position, length)
         return bytes(self._disk.content_of(self.node)[position : position + length])
 
     def write(self, position: int, buffers: Sequence[Buffer]) -> None:

@@ -219,6 +219,44 @@ async def test_a_producer_that_the_broker_forgot_goes_on_under_a_new_identity(sc
     assert scene.finished[1:] == []
 
 
+async def test_a_batch_in_doubt_is_not_sent_again_under_a_new_identity(scene):
+    await scene.known()
+    in_doubt, behind = scene.add(2), scene.add(2)
+    assert await scene.sent(2) == [1, 3]
+    scene.connection.hang_up("")
+    await asyncio.sleep(0.1)
+    assert await scene.sent(2) == [1, 3]
+    never_sent = scene.add(2)
+    assert await scene.sent(3) == [1, 3, 5]
+    for number in range(3):
+        scene.answer(number, UnknownProducer("who?"))
+    await scene.done(1, 2)
+    for batch in (in_doubt, behind):
+        with pytest.raises(RequestTimeout, match=r"may have been written.*who\?"):
+            batch.outcome()
+    assert (await scene.sent(4))[3:] == [0]
+    assert scene.connection.sent[3][0].producer_id == 2
+    scene.answer(3)
+    await scene.done(3)
+    assert never_sent.outcome().base_offset == 103
+
+
+async def test_a_batch_in_doubt_that_the_broker_then_refuses_for_a_while_stays_in_doubt(scene):
+    await scene.known()
+    in_doubt = scene.add()
+    await scene.sent(1)
+    scene.connection.hang_up("")
+    await asyncio.sleep(0.1)
+    await scene.sent(1)
+    scene.answer(0, BUSY)
+    await scene.sent(2)
+    scene.answer(1, UnknownProducer("who?"))
+    await scene.done(1)
+    with pytest.raises(RequestTimeout, match="may have been written"):
+        in_doubt.outcome()
+    assert len(scene.connection.sent) == 2
+
+
 async def test_numbers_that_are_wrong_for_no_reason_cost_one_batch_and_the_identity(scene):
     await scene.known()
     scene.add()

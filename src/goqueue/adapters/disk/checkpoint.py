@@ -5,13 +5,14 @@ machines lie beside it, one each in the same frame with magic `GQSN`. Both are k
 sector costs nothing. To change a layout raise VERSION; `parse` refuses versions it does not know.
 """
 
+import errno
 import hashlib
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
-from goqueue.adapters.disk.files import FileSystem, read_whole, write_atomically
+from goqueue.adapters.disk.files import FileSystem, read_whole, remove_file, write_atomically
 from goqueue.codec import crc32c
 from goqueue.model.log import SegmentInfo
 
@@ -33,6 +34,7 @@ VERSION = 1
 CHECKPOINT = "checkpoint"
 SNAPSHOTS = "snapshots"
 COPY_SUFFIX = ".copy"
+SNAPSHOT_SUFFIXES = (".snap", f".snap{COPY_SUFFIX}", ".tmp")
 
 _HEAD = struct.Struct(">4sB3xI")
 
@@ -70,14 +72,36 @@ def _save_twice(files: FileSystem, path: str, content: bytes) -> None:
     write_atomically(files, path, content)
 
 
-def _intact_bodies(files: FileSystem, path: str, magic: bytes) -> list[bytes]:
-    bodies = (parse(magic, read_whole(files, copy)) for copy in (path, path + COPY_SUFFIX))
+Report = Callable[[str, str], None]
+"""Is told of a file that is there and cannot be used, and why."""
+
+
+def no_report(path: str, reason: str) -> None:
+    """For those who look at both copies themselves."""
+
+
+def _intact_bodies(files: FileSystem, path: str, magic: bytes, report: Report) -> list[bytes]:
+    bodies = (_intact_body(files, copy, magic, report) for copy in (path, path + COPY_SUFFIX))
     return [body for body in bodies if body is not None]
 
 
-def load_checkpoint(files: FileSystem, folder: str) -> CheckpointState | None:
+def _intact_body(files: FileSystem, path: str, magic: bytes, report: Report) -> bytes | None:
+    reason = "it is a folder, or its checksum is wrong"
+    body = None
+    try:
+        body = parse(magic, read_whole(files, path))
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        reason = f"it cannot be read: {error.strerror}"
+    if body is None and files.exists(path):
+        report(path, reason)
+    return body
+
+
+def load_checkpoint(files: FileSystem, folder: str, report: Report = no_report) -> CheckpointState | None:
     """The newest intact copy."""
-    bodies = _intact_bodies(files, f"{folder}/{CHECKPOINT}", b"GQCP")
+    bodies = _intact_bodies(files, f"{folder}/{CHECKPOINT}", b"GQCP", report)
     states = [msgspec.msgpack.decode(body, type=CheckpointState) for body in bodies]
     return max(states, key=lambda state: state.lsn, default=None)
 
@@ -97,9 +121,9 @@ def save_snapshots(files: FileSystem, folder: str, lsn: int, snapshots: Mapping[
         _save_twice(files, snapshot_path(folder, stream, lsn), seal(b"GQSN", body))
 
 
-def load_snapshot(files: FileSystem, folder: str, stream: str, lsn: int) -> bytes | None:
+def load_snapshot(files: FileSystem, folder: str, stream: str, lsn: int, report: Report = no_report) -> bytes | None:
     """A snapshot's payload, or None when neither copy is intact."""
-    bodies = _intact_bodies(files, snapshot_path(folder, stream, lsn), b"GQSN")
+    bodies = _intact_bodies(files, snapshot_path(folder, stream, lsn), b"GQSN", report)
     return msgspec.msgpack.decode(bodies[0], type=SnapshotFile).payload if bodies else None
 
 
@@ -108,5 +132,5 @@ def remove_old_snapshots(files: FileSystem, folder: str, current: Mapping[str, i
     wanted = {snapshot_path(folder, stream, lsn) for stream, lsn in current.items()}
     for name in files.list(f"{folder}/{SNAPSHOTS}"):
         path = f"{folder}/{SNAPSHOTS}/{name}"
-        if path.removesuffix(COPY_SUFFIX) not in wanted:
-            files.remove(path)
+        if name.endswith(SNAPSHOT_SUFFIXES) and path.removesuffix(COPY_SUFFIX) not in wanted:
+            remove_file(files, path)

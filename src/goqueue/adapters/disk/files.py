@@ -12,13 +12,18 @@ from typing import Protocol
 
 __all__ = [
     "Buffer",
+    "DiscardedFile",
     "File",
     "FileSystem",
     "MissingFile",
     "OsFileSystem",
     "Space",
     "file_size",
+    "is_no_room",
     "read_whole",
+    "remove_file",
+    "remove_tree",
+    "set_aside",
     "write_atomically",
 ]
 
@@ -89,24 +94,39 @@ def _sync_file_range() -> Callable[[int, int, int, int], int]:
 
 
 class _OsFile:
-    def __init__(self, fd: int) -> None:
+    """Calls on a descriptor do not name the file in their errors, so it is named here."""
+
+    def __init__(self, fd: int, path: str) -> None:
         self._fd = fd
+        self._path = path
+
+    def _named(self, error: OSError) -> OSError:
+        return OSError(error.errno, error.strerror, self._path)
 
     def size(self) -> int:
         return os.fstat(self._fd).st_size
 
     def read(self, position: int, length: int) -> bytes:
-        data = os.pread(self._fd, length, position)
-        if len(data) == length or not data:
-            return data
-        parts = [data]
-        got = len(data)
-        while got < length and (data := os.pread(self._fd, length - got, position + got)):
-            parts.append(data)
-            got += len(data)
+        try:
+            data = os.pread(self._fd, length, position)
+            if len(data) == length or not data:
+                return data
+            parts = [data]
+            got = len(data)
+            while got < length and (data := os.pread(self._fd, length - got, position + got)):
+                parts.append(data)
+                got += len(data)
+        except OSError as error:
+            raise self._named(error) from error
         return b"".join(parts)
 
     def write(self, position: int, buffers: Sequence[Buffer]) -> None:
+        try:
+            self._write(position, buffers)
+        except OSError as error:
+            raise self._named(error) from error
+
+    def _write(self, position: int, buffers: Sequence[Buffer]) -> None:
         for first in range(0, len(buffers), IOV_MAX):
             some = buffers[first : first + IOV_MAX]
             wanted = sum(map(len, some))
@@ -118,10 +138,16 @@ class _OsFile:
             position += wanted
 
     def allocate(self, length: int) -> None:
-        os.posix_fallocate(self._fd, 0, length)
+        try:
+            os.posix_fallocate(self._fd, 0, length)
+        except OSError as error:
+            raise self._named(error) from error
 
     def truncate(self, length: int) -> None:
-        os.ftruncate(self._fd, length)
+        try:
+            os.ftruncate(self._fd, length)
+        except OSError as error:
+            raise self._named(error) from error
 
     def begin_write_back(self, position: int, length: int) -> None:
         """Have the disk begin with what was just written, while its sync is still to come: that waits for less then.
@@ -144,7 +170,10 @@ class _OsFile:
             sync_file_range(self._fd, start, min(WRITE_BACK_BYTES, position + length - start), _WRITE_AND_WAIT)
 
     def sync(self) -> None:
-        os.fdatasync(self._fd)
+        try:
+            os.fdatasync(self._fd)
+        except OSError as error:
+            raise self._named(error) from error
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -185,6 +214,34 @@ class MissingFile:
         pass
 
 
+class DiscardedFile:
+    """Stands in for a file whose content is not needed: it takes every write and keeps nothing."""
+
+    def size(self) -> int:
+        return 0
+
+    def read(self, position: int, length: int) -> bytes:
+        return b""
+
+    def write(self, position: int, buffers: Sequence[Buffer]) -> None:
+        pass
+
+    def allocate(self, length: int) -> None:
+        pass
+
+    truncate = allocate
+
+    def write_back(self, position: int, length: int) -> None:
+        pass
+
+    begin_write_back = write_back
+
+    def sync(self) -> None:
+        pass
+
+    close = sync
+
+
 @contextlib.contextmanager
 def _freed_later(path: str) -> Iterator[None]:
     """Have the space of a file that loses its name given back by another thread: for a large one that takes long."""
@@ -209,7 +266,7 @@ class OsFileSystem:
 
     def open(self, path: str, *, create: bool = False) -> File:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
-        return _OsFile(os.open(path, flags, 0o640))
+        return _OsFile(os.open(path, flags, 0o640), path)
 
     def exists(self, path: str) -> bool:
         return os.path.exists(path)
@@ -267,7 +324,12 @@ class OsFileSystem:
         except BlockingIOError:
             os.close(fd)
             return None
-        return _OsFile(fd)
+        return _OsFile(fd, path)
+
+
+def is_no_room(error: OSError) -> bool:
+    """The disk, or this user's share of it, is full."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def file_size(files: FileSystem, path: str) -> int:
@@ -279,10 +341,10 @@ def file_size(files: FileSystem, path: str) -> int:
 
 
 def read_whole(files: FileSystem, path: str) -> bytes:
-    """Content of a small file; empty when it is not there."""
+    """Content of a small file; empty when it is not there, or a folder has its name."""
     try:
         file = files.open(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         return b""
     try:
         return file.read(0, file.size())
@@ -293,12 +355,53 @@ def read_whole(files: FileSystem, path: str) -> bytes:
 def write_atomically(files: FileSystem, path: str, content: bytes) -> None:
     """Replace a small file so that a crash leaves the old content or the new, never a mixture."""
     temporary = path + ".tmp"
-    file = files.open(temporary, create=True)
+    try:
+        file = files.open(temporary, create=True)
+    except IsADirectoryError:
+        set_aside(files, temporary)
+        file = files.open(temporary, create=True)
     try:
         file.truncate(0)
         file.write(0, [content])
         file.sync()
+    except OSError:
+        # What little room there is must not stay with a file that was not completed.
+        with contextlib.suppress(OSError):
+            files.remove(temporary)
+        raise
     finally:
         file.close()
-    files.rename(temporary, path)
+    try:
+        files.rename(temporary, path)
+    except IsADirectoryError:
+        set_aside(files, path)
+        files.rename(temporary, path)
     files.sync_dir(os.path.dirname(path))
+
+
+def set_aside(files: FileSystem, path: str) -> str:
+    """Give another name to a folder that has the name of a file; returns the name."""
+    number = 1
+    while files.exists(aside := f"{path}.aside-{number}"):
+        number += 1
+    files.rename(path, aside)
+    return aside
+
+
+def remove_file(files: FileSystem, path: str) -> None:
+    """Remove a file; a folder in its place is not ours, and is set aside."""
+    try:
+        files.remove(path)
+    except IsADirectoryError:
+        set_aside(files, path)
+
+
+def remove_tree(files: FileSystem, path: str) -> None:
+    """Remove a folder with everything in it."""
+    for name in files.list(path):
+        try:
+            files.remove(f"{path}/{name}")
+        except IsADirectoryError:
+            remove_tree(files, f"{path}/{name}")
+    if files.exists(path):
+        files.remove_dir(path)

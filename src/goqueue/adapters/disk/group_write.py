@@ -4,11 +4,10 @@ An entry happens as a whole or not at all. When a log cannot be written, the ent
 and with them every other log those entries touch goes back to its last confirmed end.
 """
 
-import errno
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from goqueue.adapters.disk.files import Buffer
+from goqueue.adapters.disk.files import Buffer, is_no_room
 from goqueue.adapters.disk.journal import Journal
 from goqueue.adapters.disk.journal_format import FRAME_HEAD, MAX_FRAME, encode_operation, encode_records
 from goqueue.adapters.disk.log import DiskLog
@@ -16,7 +15,7 @@ from goqueue.engine.ports import AppendRecords, CreateLog, DeleteLog, DropSegmen
 from goqueue.errors import DiskFull, GoQueueError, LogExists, LogReadOnly, RecordTooLarge, StorageBusy, UnknownLog
 from goqueue.model.log import LogId
 
-__all__ = ["OPERATION_OVERHEAD", "GroupWrite", "journal_size", "refusal_of"]
+__all__ = ["OPERATION_OVERHEAD", "GroupWrite", "journal_size", "no_room", "refusal_of"]
 
 NO_ENDS: Mapping[LogId, int] = {}
 OPERATION_OVERHEAD = 320
@@ -36,10 +35,15 @@ def journal_size(entry: Entry) -> int:
     return size
 
 
+def no_room(where: object, error: OSError) -> DiskFull:
+    file = f" ({error.filename})" if error.filename else ""
+    return DiskFull(f"no room on the disk for {where}{file}")
+
+
 def refusal_of(error: OSError, where: object) -> GoQueueError:
     """What a failed write means to the one who asked for it."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFull(f"no room on the disk for {where}")
+    if is_no_room(error):
+        return no_room(where, error)
     return LogReadOnly(f"{where} refuses writes: {error.strerror or error}")
 
 

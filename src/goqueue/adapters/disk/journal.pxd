@@ -11,6 +11,8 @@ cdef class Journal:
     cdef object _next
     cdef object _names
     cdef long long _sequence
+    cdef long long _last_sequence
+    cdef long long _capacity
     cdef object _nonce
     cdef long long _position
     cdef long long _begun_position
@@ -21,7 +23,7 @@ cdef class Journal:
     cdef public long long durable_lsn
     cdef object _unsynced
 
-    cpdef make_room(self, long long length)
+    cpdef make_room(self, long long length, long long kept=*)
     @cython.locals(lsn="long long")
     cpdef stage(self, list parts, Py_ssize_t operations)
     @cython.locals(size="long long", staged=list)

@@ -2,19 +2,25 @@
 
 Files have a fixed size and are used again after a checkpoint: overwriting blocks that are already there makes a
 sync about half as dear as extending a file. The next file is made ready ahead, in another thread: a new name has to
-be synced before an entry in it counts, and nobody should wait for that.
+be synced before an entry in it counts, and no write should wait for that.
+
+A restart appends to the file in which the journal ended, so it needs no room on the disk.
 """
 
+import errno
+import os
 import threading
 from collections import deque
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
-from goqueue.adapters.disk.files import Buffer, File, FileSystem
+from goqueue.adapters.disk.files import Buffer, File, FileSystem, is_no_room
 from goqueue.adapters.disk.journal_format import HEAD_SIZE, encode_frame, file_head
 from goqueue.engine.ports import Entropy
 from goqueue.model.ids import Lsn
 
-__all__ = ["JOURNAL_FILE_BYTES", "Journal", "JournalFile", "journal_path", "journal_sequence"]
+__all__ = ["JOURNAL_FILE_BYTES", "Journal", "JournalEnd", "JournalFile", "journal_path", "journal_sequence"]
 
 JOURNAL_FILE_BYTES = 32 * 1024 * 1024
 SPARE_FILES = 4
@@ -39,10 +45,19 @@ class JournalFile(NamedTuple):
     used_bytes: int
 
 
+class JournalEnd(NamedTuple):
+    """Where the next entry belongs, as recovery has found it."""
+
+    sequence: int
+    nonce: int
+    position: int
+
+
 class _Fresh(NamedTuple):
     """A file without entries whose name is durable."""
 
     file: File
+    sequence: int
     nonce: int
 
 
@@ -60,7 +75,12 @@ class Journal:
         self._names = threading.Lock()
         """Whoever holds it gives files their names: `_spare` and `_next` are theirs."""
         self._sequence = 0
+        """Of the current file."""
+        self._last_sequence = 0
+        """The highest that was given to a file."""
         self._nonce = 0
+        self._capacity = file_bytes
+        """Size of the current file."""
         self._position = file_bytes
         self._begun_position = file_bytes
         """Up to which the disk was told to begin with the current file."""
@@ -78,20 +98,53 @@ class Journal:
         used = sum(file.used_bytes for file in self._full) if self._full else 0
         return used + (self._position - HEAD_SIZE if self._unsynced else 0)
 
-    def start(self, last_lsn: int, full: list[JournalFile], last_sequence: int) -> None:
-        """Go on after recovery, in a fresh file."""
-        self._full = full
-        self._sequence = last_sequence
+    def start(
+        self,
+        last_lsn: int,
+        full: list[JournalFile],
+        last_sequence: int,
+        *,
+        end: JournalEnd | None = None,
+        unused: Iterable[int] = (),
+    ) -> None:
+        """Go on after recovery: at `end`, or in a fresh file. `unused` files hold no entry.
+
+        On a full disk there may be no fresh file: then every write is refused until there is room for one.
+        """
+        self._full = [file for file in full if end is None or file.sequence != end.sequence]
+        self._last_sequence = last_sequence
         self._adopt_spares()
+        for sequence in unused:
+            file = JournalFile(sequence, last_lsn, 0)
+            if not self._recycle(file):
+                self._full.append(file)
         self.written_lsn = self.durable_lsn = self._staged_lsn = Lsn(last_lsn)
-        self._rotate(self._file_bytes)
+        if end is not None:
+            self._resume(end)
+            return
+        try:
+            self._rotate(self._file_bytes)
+        except OSError as error:
+            if not is_no_room(error):
+                raise
+
+    def _resume(self, end: JournalEnd) -> None:
+        """Append behind the last entry: everything before it is durable, and nothing behind it counts."""
+        file = self._files.open(journal_path(self._folder, end.sequence))
+        self._sequence, self._nonce = end.sequence, end.nonce
+        self._capacity = file.size()
+        self._position = self._begun_position = end.position
+        self._unsynced.append(file)
 
     # Writing.
 
-    def make_room(self, length: int) -> None:
-        """Have room for entries of that many bytes in the current file, so that nothing fails half-way for space."""
-        if self._position + length > self._file_bytes:
-            self._rotate(max(self._file_bytes, HEAD_SIZE + length))
+    def make_room(self, length: int, kept: int = 0) -> None:
+        """Have room for entries of that many bytes in the current file, so that nothing fails half-way for space.
+
+        `kept` more bytes are left free, for entries that matter more on a full disk.
+        """
+        if self._position + length + kept > self._capacity:
+            self._rotate(max(self._file_bytes, HEAD_SIZE + length + kept))
 
     def stage(self, parts: list[Buffer], operations: int) -> None:
         """Take an entry for the next `flush`."""
@@ -138,35 +191,66 @@ class Journal:
     def prepare(self) -> None:
         """Have the next file ready before it is needed."""
         with self._names:
-            if self._next is None and self._position > self._file_bytes // 4:
+            if self._next is None and self._position > self._capacity // 4:
                 self._next = self._make_file()
+
+    def give_back_spares(self) -> None:
+        """Remove the files kept for later, but for one; what is ready to be used next counts as that one."""
+        with self._names:
+            kept = 0 if self._next is not None else 1
+            while len(self._spare) > kept:
+                self._files.remove(self._spare[-1])
+                self._spare.pop()
 
     def _rotate(self, file_bytes: int) -> None:
         with self._names:
             # Taken only when nothing can fail any more: a file that is named must not be named again.
             self._next = self._next or self._make_file()
-            file, nonce = self._next
+            file, sequence, nonce = self._next
             if file_bytes > self._file_bytes:
-                file.allocate(file_bytes)
+                self._allocate(file, file_bytes, journal_path(self._folder, sequence))
             self._next = None
             if self._unsynced:
                 self._full.append(JournalFile(self._sequence, self.written_lsn, self._position - HEAD_SIZE))
-            self._sequence, self._nonce = self._sequence + 1, nonce
+            self._sequence, self._nonce = sequence, nonce
+            self._capacity = max(file_bytes, self._file_bytes)
             self._position = self._begun_position = HEAD_SIZE
             self._unsynced.append(file)
 
     def _make_file(self) -> _Fresh:
-        sequence = self._sequence + 1
+        sequence = self._last_sequence + 1
         path = journal_path(self._folder, sequence)
-        if self._spare:
-            self._files.rename(self._spare[-1], path)
+        spare = self._spare[-1] if self._spare else None
+        if spare is not None:
+            self._files.rename(spare, path)
             self._spare.pop()
+        try:
+            fresh = self._begin_file(path, sequence)
+        except OSError:
+            with suppress(OSError):
+                if spare is None:
+                    # It would keep what little room there is.
+                    self._files.remove(path)
+                else:
+                    self._files.rename(path, spare)
+                    self._spare.append(spare)
+            raise
+        self._last_sequence = sequence
+        return fresh
+
+    def _begin_file(self, path: str, sequence: int) -> _Fresh:
         file = self._files.open(path, create=True)
-        file.allocate(self._file_bytes)
+        self._allocate(file, self._file_bytes, path)
         nonce = int.from_bytes(self._entropy.token_bytes(8), "big")
         file.write(0, [file_head(sequence, nonce)])
         self._files.sync_dir(self._folder)
-        return _Fresh(file, nonce)
+        return _Fresh(file, sequence, nonce)
+
+    def _allocate(self, file: File, length: int, path: str) -> None:
+        """Have blocks for the file. Not even tried without the room: others would find the disk full meanwhile."""
+        if length - file.size() > self._files.space(self._folder).free:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+        file.allocate(length)
 
     # Using files again.
 

@@ -2,11 +2,20 @@
 
 import os
 from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from goqueue.adapters.disk.files import Buffer, FileSystem, file_size
-from goqueue.adapters.disk.segment import LOG_SUFFIX, SIDE_SUFFIXES, OpenSegments, Segment, segment_base
+from goqueue.adapters.disk.files import Buffer, FileSystem, file_size, remove_file, remove_tree
+from goqueue.adapters.disk.segment import (
+    LOG_SUFFIX,
+    SIDE_SUFFIXES,
+    OpenSegments,
+    Segment,
+    UnreadableRange,
+    segment_base,
+)
 from goqueue.engine.ports import StorageObserver
-from goqueue.errors import DiskFull, GoQueueError
+from goqueue.errors import DiskFull, GoQueueError, ReadFailed
 from goqueue.model.log import Chunk, Damage, LogId, SegmentInfo
 
 __all__ = ["DiskLog", "cleaned_path", "remove_segment_files"]
@@ -24,7 +33,7 @@ def remove_segment_files(files: FileSystem, folder: str, base_offset: int) -> No
     for suffix in (*SIDE_SUFFIXES, LOG_SUFFIX):
         path = f"{folder}/{base_offset:020d}{suffix}"
         if files.exists(path):
-            files.remove(path)
+            remove_file(files, path)
 
 
 class DiskLog:
@@ -161,6 +170,12 @@ class DiskLog:
             self._segments[-1].redo(position, records, next_offset)
         self.confirm()
 
+    def discard(self, base_offset: int) -> None:
+        """Keep nothing of a segment that is removed later on."""
+        for segment in self._segments:
+            if segment.info.base_offset == base_offset:
+                segment.discard()
+
     def keep_rest(self) -> None:
         """Count intact records that follow on the known end as part of the log."""
         while True:
@@ -225,12 +240,29 @@ class DiskLog:
         """Intact records from `offset` on and below `limit_offset`: those of one segment, at least one if any."""
         while True:
             segments = self._segments
-            chunk = self._read(segments, offset, max_bytes, limit_offset)
+            with self._failures_told():
+                chunk = self._read(segments, offset, max_bytes, limit_offset)
             if not chunk.damage or self._are_current(segments):
                 break
         for damage in chunk.damage:
             self._observer.damaged(damage)
         return chunk
+
+    @contextmanager
+    def _failures_told(self) -> Iterator[None]:
+        """What the disk refuses to read is an error with a code, and is counted."""
+        try:
+            yield
+        except UnreadableRange as failure:
+            damage = failure.damage
+            self._observer.read_failed(self.id)
+            self._observer.damaged(damage)
+            where = f"{damage.length} bytes at {damage.position} of {damage.file}"
+            offsets = f"offsets {damage.first_offset} to {damage.last_offset}"
+            raise ReadFailed(f"{self.id}: {offsets} cannot be read now ({where}): {damage.reason}") from failure
+        except OSError as error:
+            self._observer.read_failed(self.id)
+            raise ReadFailed(f"{self.id} cannot be read now: {error.filename}: {error.strerror}") from error
 
     def _are_current(self, segments: tuple[Segment, ...]) -> bool:
         """False when files were removed or replaced while they were read: what looks damaged then may be intact."""
@@ -252,13 +284,15 @@ class DiskLog:
         """Bytes from the record with this offset on, or from a little before it: of one segment, and unchecked."""
         segments = self._segments
         at = self._at(segments, offset)
-        return segments[at].peek(offset, max_bytes) if at >= 0 else b""
+        with self._failures_told():
+            return segments[at].peek(offset, max_bytes) if at >= 0 else b""
 
     def offset_at(self, timestamp_ns: int, limit_offset: int) -> int | None:
         """The first offset whose record is not older than the given time, or None."""
         while True:
             segments = self._segments
-            found = self._offset_at(segments, timestamp_ns, limit_offset)
+            with self._failures_told():
+                found = self._offset_at(segments, timestamp_ns, limit_offset)
             if self._are_current(segments):
                 return found
 
@@ -334,7 +368,7 @@ class DiskLog:
             # An index of the old file must never meet the new one.
             for suffix in SIDE_SUFFIXES:
                 if self._files.exists(target + suffix):
-                    self._files.remove(target + suffix)
+                    remove_file(self._files, target + suffix)
             self._files.sync_dir(self.folder)
             self._files.rename(cleaned, target + LOG_SUFFIX)
         for base in base_offsets[1:]:
@@ -367,10 +401,7 @@ class DiskLog:
             self._remove_files()
 
     def _remove_files(self) -> None:
-        for name in self._files.list(self.folder):
-            self._files.remove(f"{self.folder}/{name}")
-        if self._files.exists(self.folder):
-            self._files.remove_dir(self.folder)
+        remove_tree(self._files, self.folder)
         topic = os.path.dirname(self.folder)
         if self._files.exists(topic) and not self._files.list(topic):
             self._files.remove_dir(topic)

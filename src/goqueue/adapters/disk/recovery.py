@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 from goqueue.adapters.disk.checkpoint import CheckpointState, load_snapshot
-from goqueue.adapters.disk.files import FileSystem
+from goqueue.adapters.disk.files import FileSystem, is_no_room
 from goqueue.adapters.disk.journal import Journal
 from goqueue.adapters.disk.journal_format import MergeSegments, Redo, RedoRecords, parse_operations
 from goqueue.adapters.disk.log import DiskLog
+from goqueue.adapters.disk.removals import Removals
 from goqueue.adapters.disk.replay import JournalReplay
 from goqueue.engine.ports import CreateLog, DeleteLog, DropSegments, Recovery, StateEvent, StorageObserver
 from goqueue.errors import DataFolderDamaged
@@ -31,15 +32,20 @@ class DiskRecovery:
         self._logs = logs
         self._make_log = make_log
         self._observer = observer
+        self._removals: Removals | None = None
+        """Known once the disk has had no room."""
+        self._after_lsn = self._lsn = 0
 
     def run(self, state: CheckpointState, journal: Journal, target: Recovery) -> None:
         for stream, lsn in state.snapshots.items():
-            payload = load_snapshot(self._files, self._folder, stream, lsn)
+            payload = load_snapshot(self._files, self._folder, stream, lsn, self._observer.file_damaged)
             if payload is None:
                 raise DataFolderDamaged(f"neither copy of the snapshot of {stream} is readable")
             target.restore(stream, payload)
-        replay = JournalReplay(self._files, f"{self._folder}/journal", state.lsn)
+        self._after_lsn = state.lsn
+        replay = JournalReplay(self._files, self._journal_folder, state.lsn)
         for frame in replay:
+            self._lsn = frame.lsn
             operations = list(parse_operations(frame))
             if any(isinstance(operation, DeleteLog | DropSegments | MergeSegments) for operation in operations):
                 # As when it was done first: files go only when it is certain that the journal says so.
@@ -54,7 +60,7 @@ class DiskRecovery:
         self._cut_tails()
         if not replay.damage:
             self._remove_unknown_logs()
-        journal.start(replay.last_lsn, replay.full, replay.last_sequence)
+        journal.start(replay.last_lsn, replay.full, replay.last_sequence, end=replay.end, unused=tuple(replay.unused))
 
     def _redo_if_it_fits(self, operation: Redo, target: Recovery, *, is_damaged: bool) -> None:
         """Behind a lost entry others may make no sense any more; what does is kept, and the rest reported."""
@@ -68,11 +74,11 @@ class DiskRecovery:
 
     def _redo(self, operation: Redo, target: Recovery) -> None:
         match operation:
-            case RedoRecords(log, base, position, next_offset, records):
+            case RedoRecords(log):
                 if log not in self._logs:
                     # The entry that made the log is lost; its records are not.
                     self._logs[log] = self._make_log(log)
-                self._logs[log].redo(base, position, records, next_offset)
+                self._redo_records(self._logs[log], operation)
             case StateEvent():
                 target.apply(operation)
             case CreateLog(log):
@@ -83,6 +89,29 @@ class DiskRecovery:
                 self._logs[log].drop(bases)
             case MergeSegments(log, bases):
                 self._logs[log].merge(bases)
+
+    def _redo_records(self, log: DiskLog, redo: RedoRecords) -> None:
+        _, base, position, next_offset, records = redo
+        try:
+            log.redo(base, position, records, next_offset)
+        except OSError as error:
+            if not is_no_room(error):
+                raise
+            self._give_up_removed()
+            log.redo(base, position, records, next_offset)
+
+    def _give_up_removed(self) -> None:
+        """On a full disk, do not write again what a later entry removes: the room for it has been used since."""
+        if self._removals is None:
+            self._removals = Removals(self._files, self._journal_folder, self._after_lsn)
+        for log in self._logs.values():
+            for segment in log.segments:
+                if self._removals.take_away(log.id, segment.base_offset, self._lsn):
+                    log.discard(segment.base_offset)
+
+    @property
+    def _journal_folder(self) -> str:
+        return f"{self._folder}/journal"
 
     def _report(self, replay: JournalReplay) -> None:
         for damage in replay.damage:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from goqueue.adapters.disk.files import File, FileSystem
-from goqueue.adapters.disk.journal import JournalFile, journal_path, journal_sequence
+from goqueue.adapters.disk.journal import JournalEnd, JournalFile, journal_path, journal_sequence
 from goqueue.adapters.disk.journal_format import (
     FRAME_HEAD,
     HEAD_SIZE,
@@ -95,6 +95,10 @@ class JournalReplay:
         self.last_lsn = after_lsn
         self.last_sequence = last_sequence(names)
         self.full: list[JournalFile] = []
+        self.unused: list[int] = []
+        """Files that hold no entry."""
+        self.end: JournalEnd | None = None
+        """Where the next entry belongs; None where a file cannot be trusted to take it."""
         self.damage: list[JournalDamage] = []
         self.dropped_bytes = 0
 
@@ -151,6 +155,9 @@ class JournalReplay:
             return target
         self._lost = [target for target, _ in later]
         self.dropped_bytes = sum(frame.size for _, frame in later)
+        file = self._file(place.file)
+        if file is not None and not self.damage:
+            self.end = JournalEnd(self._sequences[place.file], file.nonce, place.position)
         return None
 
     def _later_frames(self, place: _Place, expected: int) -> Iterator[tuple[_Place, Frame]]:
@@ -228,7 +235,12 @@ class JournalReplay:
         """Account for files never reached, and settle where the journal ends: new LSNs will follow on it."""
         self._close_reading()
         known = {file.sequence for file in self.full}
-        self.full += [JournalFile(s, self.last_lsn, 0) for s in self._sequences if s not in known]
+        unreached = [sequence for sequence in self._sequences if sequence not in known]
+        if self.damage:
+            # What is unreadable may be in one of them.
+            self.full += [JournalFile(sequence, self.last_lsn, 0) for sequence in unreached]
+        else:
+            self.unused = unreached
         self.prove()
         for number, places in groupby(self._lost, key=lambda place: place.file):
             with self._open(number) as file:

@@ -21,6 +21,7 @@ cdef class Segment:
     cdef bint _forgotten
     cdef object _side_files
     cdef object _open_segments
+    cdef dict _failed_reads
     cdef public object lost
 
     @cython.locals(opened=_Opened)

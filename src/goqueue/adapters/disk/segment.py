@@ -6,19 +6,19 @@ The file is written only at its end. A reader skips what is damaged and reports 
 import os
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import msgspec
 
 from goqueue import codec
-from goqueue.adapters.disk.files import Buffer, File, FileSystem, MissingFile
+from goqueue.adapters.disk.files import Buffer, DiscardedFile, File, FileSystem, MissingFile, remove_file, set_aside
 from goqueue.adapters.disk.index import INDEX_INTERVAL, DamagedIndex
 from goqueue.adapters.disk.segment_index import OFFSETS_SUFFIX, TIMES_SUFFIX, SegmentIndex
-from goqueue.adapters.disk.walk import Gap, Run, walk
+from goqueue.adapters.disk.walk import UNREADABLE, WINDOW_BYTES, Gap, Run, read_around, walk
 from goqueue.model.log import Chunk, Damage, SegmentInfo
 
-__all__ = ["LOG_SUFFIX", "SIDE_SUFFIXES", "OpenSegments", "Segment", "segment_base"]
+__all__ = ["LOG_SUFFIX", "SIDE_SUFFIXES", "OpenSegments", "Segment", "UnreadableRange", "segment_base"]
 
 LOG_SUFFIX = ".log"
 SIDE_SUFFIXES = (OFFSETS_SUFFIX, TIMES_SUFFIX)
@@ -26,6 +26,17 @@ SIDE_SUFFIXES = (OFFSETS_SUFFIX, TIMES_SUFFIX)
 
 TIME_WINDOW_BYTES = 16 * 1024
 SMALL_WINDOW_BYTES = 128 * 1024
+FAILED_READS = 3
+"""How often a read of a range fails before the range is skipped: the disk may recover."""
+REMEMBERED_RANGES = 1000
+
+
+class UnreadableRange(Exception):
+    """The disk could not read a range, and it is too early, or the range too large, to skip it."""
+
+    def __init__(self, damage: Damage) -> None:
+        super().__init__(damage.reason)
+        self.damage = damage
 
 
 def segment_base(name: str) -> int | None:
@@ -37,8 +48,10 @@ def segment_base(name: str) -> int | None:
 class OpenSegments:
     """Keeps the number of open files and loaded indexes bounded: the sealed segment opened longest ago is closed."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, report: Callable[[str, str], None]) -> None:
         self._limit = limit
+        self.report = report
+        """Is told of an index file that could not be used, and why."""
         self._opened: deque[Segment] = deque()
 
     def add(self, segment: "Segment") -> None:
@@ -86,6 +99,8 @@ class Segment:
         self._forgotten = False
         self._side_files = threading.Lock()
         self._open_segments = open_segments
+        self._failed_reads: dict[int, int] = {}
+        """How often ranges could not be read, by their positions."""
         self.lost: SegmentInfo | None = None
         """What was in the file when recovery found it missing and had to begin it anew."""
 
@@ -103,7 +118,7 @@ class Segment:
         """Make the file, empty also when a crash left one of that name whose records were never confirmed."""
         for suffix in SIDE_SUFFIXES:
             if self._files.exists(self._stem + suffix):
-                self._files.remove(self._stem + suffix)
+                remove_file(self._files, self._stem + suffix)
         file = self._files.open(self.path, create=True)
         if not keep_content:
             file.truncate(0)
@@ -157,8 +172,19 @@ class Segment:
             self._written = _End(position, info.next_offset)
         # Also when the bytes are there already: after a sync that failed, the page cache shows bytes that are not on
         # the disk and calls them clean, so that only writing them again gets them there.
+        before = self.info
         self.stage(records, next_offset)
-        self.flush()
+        try:
+            self.flush()
+        except OSError:
+            self.rewind(before)
+            raise
+
+    def discard(self) -> None:
+        """Remove the file and keep nothing of what is written from here on: in recovery, of what is removed later."""
+        with suppress(FileNotFoundError):
+            self._files.remove(self.path)
+        self._opened = _Opened(DiscardedFile(), SegmentIndex(self._files, self._stem))
 
     def take_rest(self, next_offset: int) -> None:
         """Count what the file holds beyond the known end as part of the segment, up to `next_offset`."""
@@ -223,7 +249,12 @@ class Segment:
         # Whatever is wrong with the index files, whoever reads by them next builds the index again.
         with self._side_files, suppress(OSError, DamagedIndex):
             if not self._forgotten:
-                entries.persist(self._settled, sealed=self._sealed)
+                try:
+                    entries.persist(self._settled, sealed=self._sealed)
+                except IsADirectoryError as error:
+                    aside = set_aside(self._files, error.filename)
+                    self._open_segments.report(error.filename, f"it is a folder, which is {aside} now")
+                    entries.persist(self._settled, sealed=self._sealed)
 
     def forget(self) -> None:
         """The files are about to be removed: no index may be written beside them any more."""
@@ -242,6 +273,8 @@ class Segment:
         damage: list[Damage] = []
         for found in self._walk(file, end, expected, position, limit_offset, max_bytes):
             if isinstance(found, Gap):
+                if found.reason == UNREADABLE and found.last_offset >= offset:
+                    self._note_unreadable(found)
                 damage.append(self._damage(found))
             elif found.last_offset >= offset:
                 return self._chunk(found, offset, damage)
@@ -254,7 +287,16 @@ class Segment:
         file, index = opened.file, opened.entries
         end = self._written
         _, position = self._before(file, index, offset)
-        return file.read(position, min(max_bytes + INDEX_INTERVAL, end.size - position))
+        return read_around(file, position, min(max_bytes + INDEX_INTERVAL, end.size - position))
+
+    def _note_unreadable(self, gap: Gap) -> None:
+        """Refuse to skip what may be readable soon; a disk that can read nothing at all never has records skipped."""
+        failed = self._failed_reads
+        if len(failed) > REMEMBERED_RANGES:
+            failed.clear()
+        failed[gap.position] = failed.get(gap.position, 0) + 1
+        if failed[gap.position] <= FAILED_READS or gap.length >= WINDOW_BYTES:
+            raise UnreadableRange(self._damage(gap))
 
     def _before(self, file: File, index: SegmentIndex, offset: int) -> tuple[int, int]:
         """Offset and position of a record at `offset`, or shortly before it."""

@@ -35,7 +35,8 @@ class SegmentIndex:
         try:
             self._load_files(info.size)
             self._extend(log, info)
-        except DamagedIndex:
+        except (DamagedIndex, OSError):
+            # Also when the disk cannot read the index: the log tells the same.
             self.rebuild(log, info)
 
     def rebuild(self, log: File, info: SegmentInfo) -> None:

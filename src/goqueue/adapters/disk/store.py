@@ -11,7 +11,6 @@ A write goes to the logs first and to the journal second, both through the page 
 is also in the logs unless the power failed, and what only the logs hold was never confirmed.
 """
 
-import errno
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
@@ -21,8 +20,8 @@ import msgspec
 from goqueue.adapters.disk.checkpoint import SNAPSHOTS, CheckpointState, load_checkpoint, save_checkpoint
 from goqueue.adapters.disk.checkpointing import CheckpointWork
 from goqueue.adapters.disk.compaction import CompactionWork
-from goqueue.adapters.disk.files import File, FileSystem
-from goqueue.adapters.disk.group_write import OPERATION_OVERHEAD, GroupWrite, journal_size, refusal_of
+from goqueue.adapters.disk.files import File, FileSystem, is_no_room
+from goqueue.adapters.disk.group_write import OPERATION_OVERHEAD, GroupWrite, journal_size, no_room, refusal_of
 from goqueue.adapters.disk.journal import JOURNAL_FILE_BYTES, Journal
 from goqueue.adapters.disk.journal_format import FRAME_HEAD, MergeSegments, encode_operation
 from goqueue.adapters.disk.log import DiskLog
@@ -31,6 +30,7 @@ from goqueue.adapters.disk.recovery import DiskRecovery
 from goqueue.adapters.disk.segment import OpenSegments
 from goqueue.adapters.disk.spare_journal import free_journal
 from goqueue.engine.ports import (
+    AppendRecords,
     CompactionPolicy,
     DeleteLog,
     DropSegments,
@@ -57,6 +57,10 @@ from goqueue.model.log import LogId, SegmentInfo
 __all__ = ["DiskStore", "StoreSettings"]
 
 REMOVALS = frozenset({DeleteLog, DropSegments})
+KEPT_FROM_RECORDS = 8
+"""One part in 8 of each journal file is kept for entries without records, so that consumers go on on a full disk."""
+KEPT_FROM_STATE = 16
+"""One part in 16 is kept for removals alone: they are what makes room on a full disk."""
 
 
 class StoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,7 +91,7 @@ class DiskStore:
         self._files = files
         self._observer = observer
         self._settings = settings
-        self._open_segments = OpenSegments(settings.open_sealed_segments)
+        self._open_segments = OpenSegments(settings.open_sealed_segments, observer.file_damaged)
         self._journal = Journal(files, f"{folder}/journal", entropy, settings.journal_file_bytes)
         self._logs: dict[LogId, DiskLog] = {}
         self._snapshot_lsns: dict[str, int] = {}
@@ -99,14 +103,17 @@ class DiskStore:
     # Life cycle.
 
     def open(self, recovery: Recovery) -> None:
-        self._files.make_dirs(self._folder)
-        self._lock = self._files.lock(f"{self._folder}/lock")
-        if self._lock is None:
-            raise DataFolderInUse(f"another process has the data folder {self._folder} open")
         try:
+            self._files.make_dirs(self._folder)
+            self._lock = self._files.lock(f"{self._folder}/lock")
+            if self._lock is None:
+                raise DataFolderInUse(f"another process has the data folder {self._folder} open")
             self._recover(recovery)
-        except BaseException:
+        except BaseException as error:
             self.close()
+            if isinstance(error, OSError) and is_no_room(error):
+                hint = f"free space on the disk of {self._folder}, then start again"
+                raise DiskFull(f"no room on the disk for {error.filename or self._folder}", hint=hint) from error
             raise
 
     def _recover(self, recovery: Recovery) -> None:
@@ -120,7 +127,7 @@ class DiskStore:
 
     def _load_checkpoint(self) -> CheckpointState:
         folders = [f"{self._folder}/{name}" for name in ("journal", "logs", SNAPSHOTS)]
-        state = load_checkpoint(self._files, self._folder)
+        state = load_checkpoint(self._files, self._folder, self._observer.file_damaged)
         if state is None:
             if any(self._files.list(folder) for folder in folders):
                 raise DataFolderDamaged(f"{self._folder} holds data, but neither copy of its checkpoint is readable")
@@ -195,22 +202,37 @@ class DiskStore:
         if size is not None:
             return self._write_plain(entries, size)
         if REMOVALS.isdisjoint(map(type, chain.from_iterable(entries))):
-            return self._write_group(entries)
+            return self._write_mixed(entries)
         outcomes: list[GoQueueError | None] = []
         group: list[Entry] = []
         for entry in entries:
             if not REMOVALS.isdisjoint(map(type, entry)):
-                outcomes += self._write_group(group)
+                outcomes += self._write_mixed(group)
                 outcomes.append(self._write_removal(entry))
                 group = []
             else:
                 group.append(entry)
-        return outcomes + self._write_group(group)
+        return outcomes + self._write_mixed(group)
+
+    def _write_mixed(self, entries: Sequence[Entry]) -> list[GoQueueError | None]:
+        """Entries with and without records: where there is no room for both, those without are written."""
+        with_records = [AppendRecords in map(type, entry) for entry in entries]
+        if not any(with_records):
+            return self._write_group(entries, kept=self._file_bytes // KEPT_FROM_STATE)
+        outcomes = self._write_group(entries)
+        if all(with_records) or not all(isinstance(outcome, DiskFull) for outcome in outcomes):
+            return outcomes
+        others = [entry for entry, has_records in zip(entries, with_records, strict=True) if not has_records]
+        written = iter(self._write_mixed(others))
+        return [
+            outcome if has_records else next(written)
+            for outcome, has_records in zip(outcomes, with_records, strict=True)
+        ]
 
     def _write_plain(self, entries: Sequence[Entry], size: int) -> list[GoQueueError | None]:
         """As `_write_group`, which takes over when there is more to it."""
         try:
-            self._make_room(size)
+            self._make_room(size, self._file_bytes // KEPT_FROM_RECORDS)
             failures = write_plain(entries, self._logs, self._journal)
         except GoQueueError as refusal:
             return [refusal] * len(entries)
@@ -219,15 +241,18 @@ class DiskStore:
         return [None] * len(entries) if failures is None else self._write_group(entries, failures)
 
     def _write_group(
-        self, entries: Sequence[Entry], failures: Mapping[LogId, GoQueueError] = NOTHING_WRONG
+        self,
+        entries: Sequence[Entry],
+        failures: Mapping[LogId, GoQueueError] = NOTHING_WRONG,
+        kept: int | None = None,
     ) -> list[GoQueueError | None]:
-        """`failures` are of logs that could not be written just now."""
+        """`failures` are of logs that could not be written just now; `kept` bytes of the journal file stay free."""
         if not entries:
             return []
         sizes = list(map(journal_size, entries))
         group = GroupWrite(entries, sizes, self._logs, self._journal, self._make_log, failures)
         try:
-            self._make_room(sum(sizes))
+            self._make_room(sum(sizes), self._file_bytes // KEPT_FROM_RECORDS if kept is None else kept)
             group.run()
         except GoQueueError as refusal:
             return [refusal] * len(entries)
@@ -237,16 +262,20 @@ class DiskStore:
             self._observer.log_failed(log, failure)
         return group.outcomes
 
-    def _make_room(self, length: int) -> None:
+    @property
+    def _file_bytes(self) -> int:
+        return self._settings.journal_file_bytes
+
+    def _make_room(self, length: int, kept: int) -> None:
         if self._failure is not None:
             raise self._failure
         if self._journal.live_bytes + length > self._settings.journal_max_bytes:
             raise self._journal_is_full()
         try:
-            self._journal.make_room(length)
+            self._journal.make_room(length, kept)
         except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise DiskFull("no room on the disk for the journal") from error
+            if is_no_room(error):
+                raise no_room("the journal", error) from error
             raise
 
     def _journal_is_full(self) -> GoQueueError:
@@ -257,7 +286,7 @@ class DiskStore:
 
     def _write_removal(self, entry: Entry) -> GoQueueError | None:
         """Removing files cannot be undone, so the journal must say so durably first."""
-        outcome = self._prepare_removal(entry) or self._write_group([entry])[0]
+        outcome = self._prepare_removal(entry) or self._write_group([entry], kept=0)[0]
         if outcome is not None:
             return outcome
         try:
@@ -300,12 +329,12 @@ class DiskStore:
             # What the kernel could not write it may have dropped: asking again would answer with a lie.
             raise self._fail(error) from error
 
-    def prepare(self) -> None:
-        """Do ahead what would hold up a later write."""
+    def prepare(self, *, sparing: bool = False) -> None:
+        """Do ahead what would hold up a later write; or, `sparing` the disk, give back what was done ahead."""
         if self._failure is None:
             # Whatever is wrong is found again, and told, when the write comes.
             with suppress(OSError):
-                self._journal.prepare()
+                self._journal.give_back_spares() if sparing else self._journal.prepare()
 
     def _fail(self, error: OSError) -> StorageFailed:
         if self._failure is None:
@@ -355,7 +384,7 @@ class DiskStore:
                 work.discard(cleaned)
                 continue
             operation = MergeSegments(work.log.id, cleaned.base_offsets)
-            self._make_room(OPERATION_OVERHEAD + FRAME_HEAD.size + 8 * len(cleaned.base_offsets))
+            self._make_room(OPERATION_OVERHEAD + FRAME_HEAD.size + 8 * len(cleaned.base_offsets), 0)
             try:
                 self._journal.stage(encode_operation(operation), 1)
                 self._journal.flush()

@@ -4,6 +4,7 @@ The one place that decides what on disk is a record: reads, index building, comp
 all go through it.
 """
 
+import errno
 import struct
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -11,9 +12,13 @@ from typing import NamedTuple
 from goqueue import codec
 from goqueue.adapters.disk.files import File
 
-__all__ = ["WINDOW_BYTES", "Gap", "Run", "walk"]
+__all__ = ["UNREADABLE", "WINDOW_BYTES", "Gap", "Run", "read_around", "walk"]
 
 WINDOW_BYTES = 1 << 20
+BLOCK_BYTES = 4096
+"""What a disk reads at least: the unit in which bytes are unreadable."""
+UNREADABLE = "unreadable: input/output error"
+"""The reason of a gap that the disk could not read, other than of one with wrong bytes."""
 LONGEST_RECORD = codec.HEADER_SIZE + codec.MAX_KEY + codec.MAX_VALUE + codec.MAX_HEADERS
 
 _LENGTHS = struct.Struct(">HIH")
@@ -40,6 +45,48 @@ class Gap(NamedTuple):
     reason: str
 
 
+def read_around(file: File, position: int, length: int, unreadable: set[int] | None = None) -> bytes:
+    """As the file's own `read`, with zeros for blocks that the disk cannot read; `unreadable` takes their positions."""
+    try:
+        return file.read(position, length)
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+    blocks = []
+    end = position + length
+    while position < end:
+        size = min(BLOCK_BYTES - position % BLOCK_BYTES, end - position)
+        try:
+            block = file.read(position, size)
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            block = bytes(size)
+            if unreadable is not None:
+                unreadable.add(position)
+        blocks.append(block)
+        if len(block) < size:
+            break
+        position += size
+    return b"".join(blocks)
+
+
+class _Source:
+    """A file of which some blocks may be unreadable: no checksum fits the zeros in their place."""
+
+    def __init__(self, file: File) -> None:
+        self._file = file
+        self._unreadable: set[int] = set()
+
+    def read(self, position: int, length: int) -> bytes:
+        return read_around(self._file, position, length, self._unreadable)
+
+    def blamed(self, gap: Gap) -> Gap:
+        """The gap, with the disk as the reason if it could not read any of it."""
+        first, end = gap.position - BLOCK_BYTES, gap.position + gap.length
+        return gap._replace(reason=UNREADABLE) if any(first < at < end for at in self._unreadable) else gap
+
+
 def walk(
     file: File,
     position: int,
@@ -55,11 +102,12 @@ def walk(
     `expected_offset` is the lowest offset that may come first, `next_offset` the first one beyond the file: a
     record outside these bounds is not taken for one of this file after damage.
     """
+    source = _Source(file)
     window = max(window, codec.HEADER_SIZE)
     want = window
     while position < end and (limit_offset is None or expected_offset < limit_offset):
         asked = min(want, end - position)
-        data = file.read(position, asked)
+        data = source.read(position, asked)
         if not data:
             yield Gap(position, end - position, expected_offset, next_offset - 1, "file ends early")
             return
@@ -84,7 +132,7 @@ def walk(
             want = _length_of_first(data)
             if want > len(data):
                 continue
-        gap = _gap_at(file, position, end, expected_offset, next_offset, found.stop)
+        gap = source.blamed(_gap_at(source, position, end, expected_offset, next_offset, found.stop))
         yield gap
         position += gap.length
         expected_offset = gap.last_offset + 1
@@ -98,7 +146,7 @@ def _length_of_first(data: bytes) -> int:
     return codec.HEADER_SIZE + int(key + value + headers)
 
 
-def _length_if_followed(file: File, position: int, end: int, expected_offset: int, next_offset: int) -> int | None:
+def _length_if_followed(file: "_Source", position: int, end: int, expected_offset: int, next_offset: int) -> int | None:
     """The length that a damaged record states, if the very next record, or the end of the log, is right behind it.
 
     Then only this one is damaged, and its value is not searched: it may hold the bytes of records of another log.
@@ -114,7 +162,7 @@ def _length_if_followed(file: File, position: int, end: int, expected_offset: in
     return length if found.first_offset == expected_offset + 1 else None
 
 
-def _gap_at(file: File, position: int, end: int, expected_offset: int, next_offset: int, stop: str) -> Gap:
+def _gap_at(file: "_Source", position: int, end: int, expected_offset: int, next_offset: int, stop: str) -> Gap:
     reason = "torn record" if stop == "torn" else "damaged record"
     length = _length_if_followed(file, position, end, expected_offset, next_offset)
     if length is not None:

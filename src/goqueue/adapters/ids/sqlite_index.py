@@ -27,6 +27,10 @@ KIND = 0x47514944
 VERSION = 1
 CACHE_KIB = 16 * 1024
 """Of each of the two connections."""
+PRIMARY_CODE = 0xFF
+"""The part of an error code that says what kind it is."""
+SHARED_MEMORY_BYTES = 64 * 1024
+"""With less room on the disk than this, SQLite may be unable to open a sound file."""
 WRITE_AHEAD_BYTES = 64 * 1024 * 1024
 """What the write-ahead log is cut back to when it has been longer."""
 
@@ -91,18 +95,22 @@ class SqliteIdIndex:
     # Life cycle.
 
     def open(self) -> int:
-        with _faults():
+        with self._faults():
             if not os.path.exists(self._path):
                 self._make()
             self._connect()
-            kind, version = (self._writer.execute(f"PRAGMA {name}").fetchone()[0] for name in _HEAD)
-            if (kind, version) != (KIND, VERSION):
+            head = tuple(self._number(f"PRAGMA {name}") for name in _HEAD)
+            if head != (KIND, VERSION):
                 raise IdIndexDamaged(f"{self._path} is of another kind or version")
-            found = self._writer.execute("SELECT number FROM added").fetchone()
-        if found is None:
+            number = self._number("SELECT number FROM added")
+        if number is None:
             raise IdIndexDamaged(f"{self._path} does not say what is in it")
-        number: int = found[0]
         return number
+
+    def _number(self, statement: str) -> int | None:
+        """What the statement finds, if it is a number: a damaged page may give anything, or nothing."""
+        found = self._writer.execute(statement).fetchone()
+        return found[0] if found is not None and isinstance(found[0], int) else None
 
     def close(self) -> None:
         # Closing completes the write-ahead log; what fails there is found at the next start.
@@ -110,7 +118,7 @@ class SqliteIdIndex:
             self._connections.close()
 
     def reset(self) -> None:
-        with _faults():
+        with self._faults():
             self.close()
             _remove(self._path)
             self._make()
@@ -149,11 +157,13 @@ class SqliteIdIndex:
         try:
             rows = self._reader.execute(statement, (space, digests)).fetchall()
         except sqlite3.Error as error:
-            raise _fault(error) from error
+            raise self._fault(error) from error
+        if any(type(value) is not int for row in rows for value in row):
+            raise IdIndexDamaged(f"{self._path} has places that are no numbers")
         return [FoundId(*row) for row in rows]
 
     def spaces(self) -> list[int]:
-        with _faults():
+        with self._faults():
             return [space for (space,) in self._writer.execute(_SPACES)]
 
     # Changing.
@@ -168,13 +178,13 @@ class SqliteIdIndex:
             "batches": msgspec.json.encode(batches).decode(),
             "digests": b"".join(batch.digests for batch in ids),
         }
-        with _faults(), self._transaction("FULL") as writer:
+        with self._faults(), self._transaction("FULL") as writer:
             writer.execute(_ADD, rows)
             writer.execute("UPDATE added SET number = ?", (number,))
 
     def forget(self, space: int, before_ns: int, after: bytes, most: int) -> bytes | None:
         # Should the power fail, they are forgotten again.
-        with _faults(), self._transaction("NORMAL") as writer:
+        with self._faults(), self._transaction("NORMAL") as writer:
             last = writer.execute(_LAST_OF_STEP, (space, after, most - 1)).fetchone()
             until: bytes = _BEHIND_ALL if last is None else last[0]
             writer.execute(_FORGET, (space, after, until, before_ns))
@@ -194,33 +204,43 @@ class SqliteIdIndex:
                 writer.execute("ROLLBACK")
             raise
 
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise self._fault(error) from error
+
+    def _fault(self, error: sqlite3.Error | OSError) -> DiskFull | IdIndexDamaged:
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT) if isinstance(error, OSError) else self._is_full(error)
+        if is_full:
+            return DiskFull(f"no room on the disk for the index of ids ({self._path})")
+        return IdIndexDamaged(f"the index of ids ({self._path}): {error}")
+
+    def _is_full(self, error: sqlite3.Error) -> bool:
+        # Errors of the module itself have no code.
+        code = getattr(error, "sqlite_errorcode", None)
+        if code is None or code & PRIMARY_CODE not in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
+            return code == sqlite3.SQLITE_FULL
+        # Without room for its shared memory SQLite says no more than that.
+        found = os.statvfs(self._folder)
+        return found.f_bavail * found.f_frsize < SHARED_MEMORY_BYTES
+
 
 _HEAD = ("application_id", "user_version")
 
 
-@contextmanager
-def _faults() -> Iterator[None]:
-    try:
-        yield
-    except (sqlite3.Error, OSError) as error:
-        raise _fault(error) from error
-
-
-def _fault(error: sqlite3.Error | OSError) -> DiskFull | IdIndexDamaged:
-    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT) if isinstance(error, OSError) else _is_full(error)
-    if is_full:
-        return DiskFull("no room on the disk for the index of ids")
-    return IdIndexDamaged(f"the index of ids: {error}")
-
-
-def _is_full(error: sqlite3.Error) -> bool:
-    # Errors of the module itself have no code.
-    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
-
-
 def _remove(path: str) -> None:
-    with contextlib.suppress(FileNotFoundError):
+    """A folder in the place of a file is not ours, and gets another name."""
+    try:
         os.unlink(path)
+    except FileNotFoundError:
+        pass
+    except IsADirectoryError:
+        number = 1
+        while os.path.lexists(aside := f"{path}.aside-{number}"):
+            number += 1
+        os.rename(path, aside)
 
 
 def _sync_folder(folder: str) -> None:

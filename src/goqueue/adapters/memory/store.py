@@ -130,7 +130,7 @@ class MemoryStore:
     def journal_bytes(self) -> int:
         return self._disk.journal_bytes
 
-    def prepare(self) -> None:
+    def prepare(self, *, sparing: bool = False) -> None:
         pass
 
     def free_share(self) -> float:

@@ -8,6 +8,14 @@ __all__ = ["FAMILIES", "Count", "Counts"]
 
 DAMAGED_RANGES = Family("goqueue_storage_damaged_ranges", "counter", "Unreadable ranges met in log files")
 DAMAGED_BYTES = Family("goqueue_storage_damaged_bytes", "counter", "Bytes in unreadable ranges of log files")
+FAILED_READS = Family(
+    "goqueue_storage_failed_reads", "counter", "Reads of partition logs that the disk or the operating system refused"
+)
+DAMAGED_FILES = Family(
+    "goqueue_storage_damaged_files",
+    "counter",
+    "Copies of checkpoints and snapshots, and indexes, that could not be used: another copy was, or they were rebuilt",
+)
 DAMAGED_ENTRIES = Family(
     "goqueue_storage_damaged_journal_entries", "counter", "Journal entries found unreadable after they were durable"
 )
@@ -30,7 +38,8 @@ SPANS_DROPPED = Family(
 )
 SPANS_FAILED = Family("goqueue_broker_spans_failed", "counter", "Spans that could not be written or exported", ("to",))
 FAMILIES = (
-    *(DAMAGED_RANGES, DAMAGED_BYTES, DAMAGED_ENTRIES, DROPPED_TAIL, FAILED_LOGS, STORAGE_FAILED, DISK_FULL),
+    *(DAMAGED_RANGES, DAMAGED_BYTES, DAMAGED_FILES, FAILED_READS, DAMAGED_ENTRIES, DROPPED_TAIL),
+    *(FAILED_LOGS, STORAGE_FAILED, DISK_FULL),
     *(DROPPED_SEGMENTS, DROPPED_BYTES, REBUILDS, TRIPPED, FAILED_JOBS, SPANS_SENT, SPANS_DROPPED, SPANS_FAILED),
 )
 
@@ -69,6 +78,8 @@ class Counts:
     def __init__(self) -> None:
         self.damaged_ranges = Count(DAMAGED_RANGES)
         self.damaged_bytes = Count(DAMAGED_BYTES)
+        self.failed_reads = Count(FAILED_READS)
+        self.damaged_files = Count(DAMAGED_FILES)
         self.lost_journal_entries = Count(DAMAGED_ENTRIES)
         self.dropped_tail_bytes = Count(DROPPED_TAIL)
         self.failed_logs = Count(FAILED_LOGS)

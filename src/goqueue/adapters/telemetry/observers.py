@@ -41,6 +41,18 @@ class StorageReporter:
             hint="run `goqueue storage verify` on the data folder",
         )
 
+    def file_damaged(self, path: str, reason: str) -> None:
+        self._counts.damaged_files.add()
+        self._log.error(
+            "damaged file: its other copy is used, or it is built again",
+            file=path,
+            reason=reason,
+            hint="check the disk (dmesg, SMART); `goqueue storage repair` restores the copy in a folder at rest",
+        )
+
+    def read_failed(self, log: LogId) -> None:
+        self._counts.failed_reads.add()
+
     def journal_damaged(self, description: str, entries: int) -> None:
         self._counts.lost_journal_entries.add(entries)
         self._log.error("journal damaged", what=description, entries=entries)

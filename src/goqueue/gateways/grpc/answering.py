@@ -73,6 +73,7 @@ STATUS_BY_CODE = {
     "stale_generation": _Status.ABORTED,
     "storage_busy": _Status.UNAVAILABLE,
     "storage_failed": _Status.UNAVAILABLE,
+    "read_failed": _Status.UNAVAILABLE,
     "subject_not_soft_deleted": _Status.FAILED_PRECONDITION,
     "subject_soft_deleted": _Status.FAILED_PRECONDITION,
     "topic_exists": _Status.ALREADY_EXISTS,

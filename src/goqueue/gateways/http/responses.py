@@ -64,6 +64,7 @@ STATUS_BY_CODE = {
     "stale_generation": 409,
     "storage_busy": 503,
     "storage_failed": 503,
+    "read_failed": 503,
     "subject_not_soft_deleted": 404,
     "subject_soft_deleted": 404,
     "topic_exists": 409,

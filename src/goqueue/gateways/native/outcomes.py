@@ -1,11 +1,11 @@
 """How a request ended, as it is counted."""
 
 from goqueue.engine.traffic import FAILED, OK, REFUSED
-from goqueue.errors import DiskFull, GoQueueError, InternalError, LogReadOnly, StorageBusy, StorageFailed
+from goqueue.errors import DiskFull, GoQueueError, InternalError, LogReadOnly, ReadFailed, StorageBusy, StorageFailed
 
 __all__ = ["outcome_of"]
 
-FAILURES = (InternalError, StorageBusy, StorageFailed, DiskFull, LogReadOnly)
+FAILURES = (InternalError, StorageBusy, StorageFailed, DiskFull, LogReadOnly, ReadFailed)
 """Errors that are the broker's, not those of who asks."""
 
 

@@ -111,6 +111,12 @@ class _Complaints:
     def damaged(self, damage: Damage) -> None:
         raise _damage(f"{damage}")
 
+    def file_damaged(self, path: str, reason: str) -> None:
+        pass
+
+    def read_failed(self, log: LogId) -> None:
+        pass
+
     def journal_damaged(self, description: str, entries: int) -> None:
         raise _damage(f"the journal: {description}")
 

@@ -36,6 +36,7 @@ NUMBER_BY_CODE = {
     "disk_full": 50001,
     "storage_busy": 50001,
     "storage_failed": 50001,
+    "read_failed": 50001,
 }
 """Numbers that clients know; for all other errors it is the status."""
 
