@@ -1,4 +1,4 @@
-"""What many groups, producers, transactional ids, topics and schedules cost, and whether the broker stays responsive."""
+"""Many groups, producers, transactional ids, topics and schedules: what each costs, and how long they hold the loop."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Child process of the benchmark of state: a broker in this process with many items of one kind, watched while it works.
+"""Child process of the benchmark of state: a broker with many items of one kind, watched while it works.
 
 Only what older versions have, too, is used here, so that the same program measures another version beside this one:
 put its sources first in PYTHONPATH.

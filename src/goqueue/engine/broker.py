@@ -49,6 +49,7 @@ from goqueue.engine.tracing.tracing import Tracing
 from goqueue.engine.traffic import Traffic
 from goqueue.engine.transactions.under_way import Endings
 from goqueue.engine.visibility import is_waiting
+from goqueue.model.idle_retention import ExpirySettings
 from goqueue.model.log import LogId
 from goqueue.model.topic import Topic, TopicName
 
@@ -82,8 +83,10 @@ class Broker(Intake):
         id_index: IdIndex,
         compile_proto: CompileProto = no_protoc,
         tracing: TracingSettings | None = None,
+        expiry: ExpirySettings | None = None,
     ) -> None:
         super().__init__(clock, Tracing(clock, tracing))
+        self.expiry = expiry or ExpirySettings()
         self.storage = storage
         self.entropy = entropy
         self.tally = Tallies()

@@ -1,7 +1,6 @@
 """How much every group has before it in every topic it reads: for those who watch all of them at a time."""
 
-import types
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from operator import add
 from typing import NamedTuple
 
@@ -9,13 +8,14 @@ from goqueue.core.groups.group import Group
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
 from goqueue.engine.queue.states import QueueState
+from goqueue.engine.slices import others_turn
 from goqueue.errors import UnknownTopic
 from goqueue.model.ids import InstantNs
 from goqueue.model.log import LogId
 from goqueue.model.priority import LANES
 from goqueue.model.topic import TopicName
 
-__all__ = ["GroupLoad", "group_loads", "others_turn", "watched_groups"]
+__all__ = ["GroupLoad", "group_loads", "watched_groups"]
 
 INTERNAL_PREFIX = "__"
 
@@ -88,11 +88,6 @@ async def group_loads(broker: Broker) -> list[GroupLoad]:
             found += _loads(broker, group, reaches, broker.clock.now_ns())
             await others_turn()
     return found
-
-
-@types.coroutine
-def others_turn() -> Generator[None]:
-    yield
 
 
 def _loads(broker: Broker, group: Group, reaches: dict[str, list[_Reach]], now: InstantNs) -> Iterable[GroupLoad]:

@@ -41,6 +41,7 @@ __all__ = [
     "join_group",
     "lag_of",
     "leave_group",
+    "note_use",
     "pause_group",
     "refresh_groups",
     "remember_group",
@@ -206,6 +207,7 @@ async def commit_offsets(
         lambda group, now: group.commit(offsets, member_id=member_id, generation=generation, now=now),
         is_new=member_id is None,
     )
+    broker.groups.group(name).use(now=broker.clock.now_ns())
     for log, offset in before.items():
         note_committed(broker, name, log, offset, offsets[log].offset, member=member_id or "", start_ns=start_ns)
     for log, wanted in offsets.items():
@@ -266,8 +268,13 @@ async def pause_group(broker: Broker, name: str, *, paused: bool, reason: str = 
     await _change(broker, name, decide)
 
 
-async def delete_group(broker: Broker, name: str) -> None:
+async def delete_group(
+    broker: Broker, name: str, *, only_if: Callable[[Group, InstantNs], bool] = lambda _, __: True
+) -> None:
     """With what it has done in its queues, in one entry: a group made later under its name starts with nothing."""
+
+    def decide(group: Group, now: InstantNs) -> list[GroupEvent]:
+        return group.delete(now=now) if only_if(group, now) else []
 
     def end_queues() -> list[Operation]:
         states = broker.queues.of_group(name)
@@ -277,9 +284,10 @@ async def delete_group(broker: Broker, name: str) -> None:
         if forgotten is not None:
             broker.policies.apply(forgotten)
             ends.append(broker.streams.event(POLICIES, forgotten))
+        broker.breakers.forget(name)
         return ends
 
-    await _change(broker, name, lambda group, now: group.delete(now=now), also=end_queues)
+    await _change(broker, name, decide, also=end_queues)
 
 
 def lag_of(broker: Broker, view: GroupView, group: Group) -> list[Lag]:
@@ -301,6 +309,11 @@ def _lag(broker: Broker, group: Group, log: LogId, committed: int | None) -> Lag
 
 
 # What time and topics bring.
+
+
+async def note_use(broker: Broker, name: str, *, after_ns: int) -> None:
+    """Write down when the group was used last, if that is so much later than what is written."""
+    await _change(broker, name, lambda group, _: group.note_use(after_ns=after_ns))
 
 
 async def expire_members(broker: Broker) -> None:

@@ -5,7 +5,7 @@ what does it is loaded when there is something to do.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -24,7 +24,18 @@ from goqueue.model.topic import Cleanup, TopicConfig
 __all__ = ["JOBS", "Maintenance", "MaintenanceObserver", "MaintenanceSettings"]
 
 
-JOBS = ("pulse", "checkpoint", "retention", "compaction", "ids", "schedules", "leases", "transactions", "delays")
+JOBS = (
+    "pulse",
+    "checkpoint",
+    "retention",
+    "compaction",
+    "ids",
+    "schedules",
+    "leases",
+    "transactions",
+    "delays",
+    "expiry",
+)
 """What an observer may be told of as failed."""
 
 
@@ -45,6 +56,8 @@ class MaintenanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     """Between looks for leases that were not acknowledged in time."""
     transactions_every_ms: int = 100
     """Between looks for transactions whose time is up."""
+    expiry_every_ms: int = 60_000
+    """Between rounds in which groups, producers and transactional ids expire."""
     checkpoint_bytes: int = 64 * 1024 * 1024
     """Journal that may gather before a checkpoint; recovery has to read no more than about this. At least 1 MiB, and at
     most half of `storage.journal_max_bytes`."""
@@ -60,6 +73,8 @@ class MaintenanceObserver(Protocol):
     def id_index_damaged(self, reason: str) -> None: ...
     def id_index_rebuilt(self, ids: int) -> None: ...
     def group_paused(self, group: str, reason: str) -> None: ...
+    def groups_expired(self, groups: Sequence[str]) -> None: ...
+    def producers_forgotten(self, producers: int, transactional_ids: int) -> None: ...
 
 
 class Maintenance:
@@ -86,6 +101,7 @@ class Maintenance:
             group.create_task(self._repeat("schedules", settings.schedules_every_ms, self.fire_schedules))
             group.create_task(self._repeat("leases", settings.leases_every_ms, self.return_overdue))
             group.create_task(self._repeat("transactions", settings.transactions_every_ms, self.abort_overdue))
+            group.create_task(self._repeat("expiry", settings.expiry_every_ms, self.expire_unused))
             group.create_task(Firing(self._broker, self._observer.job_failed).run())
 
     async def _repeat(self, name: str, every_ms: int, job: Callable[[], Awaitable[None]]) -> None:
@@ -188,6 +204,19 @@ class Maintenance:
         while news:
             tripped = news.popleft()
             self._observer.group_paused(tripped.group, tripped.reason)
+
+    async def expire_unused(self) -> None:
+        """Forget groups, producers and transactional ids that were not used for their retention."""
+        from goqueue.engine import expiry
+
+        if self._broker.streams.has(GROUPS):
+            groups = await expiry.expire_groups(self._broker)
+            if groups:
+                self._observer.groups_expired(groups)
+        producers = await expiry.forget_producers(self._broker)
+        transactional_ids = await expiry.forget_transactional_ids(self._broker)
+        if producers or transactional_ids:
+            self._observer.producers_forgotten(producers, transactional_ids)
 
     async def abort_overdue(self) -> None:
         if self._broker.streams.has(COORDINATOR) or self._broker.endings.orphans:

@@ -81,15 +81,16 @@ class Streams:
 
     def end(self, stream: str) -> StateEvent:
         """The event of a stream that ends; what comes under its name later is another one's. Once written, `remove`."""
-        self._changed(stream)
+        self.changed(stream)
         return StateEvent(stream, b"")
 
     def remove(self, stream: str) -> None:
         """Forget a machine, and its snapshot with the next checkpoint."""
         if self._machines.pop(stream, None) is not None:
-            self._changed(stream)
+            self.changed(stream)
 
-    def _changed(self, stream: str) -> None:
+    def changed(self, stream: str) -> None:
+        """It will be in the next checkpoint."""
         self._changes[stream] = self._changes.get(stream, 0) + 1
 
     def _kind(self, stream: str) -> Kind:
@@ -107,7 +108,7 @@ class Streams:
         if not event.payload:
             self.remove(event.stream)
             return
-        self._changed(event.stream)
+        self.changed(event.stream)
         self.machine(event.stream).apply(_read(event.stream, self._kind(event.stream).events, event.payload))
 
     # Checkpoints.

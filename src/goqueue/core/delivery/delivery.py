@@ -141,6 +141,8 @@ class Delivery:
         self.is_open = False
         self.in_key_order = False
         """Then there is one lane only: a key has one order, whatever the priorities of its records."""
+        self.leased_at = InstantNs(0)
+        """When something was leased last."""
         self._start(0)
 
     def _start(self, floor: int) -> None:
@@ -368,6 +370,15 @@ class Delivery:
     def resting_count(self) -> int:
         return len(self._resting)
 
+    def is_busy(self, *, now: InstantNs) -> bool:
+        """Whether something happens without a poll: a lease may end, a retry or a delayed record fall due."""
+        if self._grants.leased:
+            return True
+        rested = self.next_rested()
+        if rested is not None and rested > now:
+            return True
+        return len(self._asleep) > sum(self._asleep.intersection_cardinality(lane) for lane in self._again)
+
     def leased_by_lane(self) -> list[int]:
         counts = [0] * LANES
         for lane, count in self._lanes.counts_of(self._grants.leased).items():
@@ -486,6 +497,7 @@ class Delivery:
         self._start(floor)
 
     def _lease(self, event: Leased) -> None:
+        self.leased_at = event.at
         taken = unpack(event.records)
         self._grants.add(Grant(event.grant, event.consumer, event.at, event.deadline, taken))
         if not taken:
@@ -633,12 +645,14 @@ class Delivery:
             self.is_open,
             self.in_key_order,
             tuple(self._ends.items()),
+            self.leased_at,
         )
 
     def restore(self, kept: KeptDelivery) -> None:
         """`wake` has to follow when all is restored and applied."""
         self._open(kept.floor, in_key_order=kept.in_key_order)
         self.is_open = kept.is_open
+        self.leased_at = kept.leased_at
         self._frontiers = list(kept.frontiers)
         self._settled = BitMap64.deserialize(kept.settled)
         self._asleep = BitMap64.deserialize(kept.asleep)

@@ -345,6 +345,10 @@ class QueueStates:
         """Call the watcher whenever records of the group may have become ready without having been published."""
         self._watchers.setdefault(group, set()).add(watcher)
 
+    def is_awaited(self, group: str) -> bool:
+        """Whether a poll of the group waits."""
+        return group in self._watchers
+
     def unwatch(self, group: str, watcher: Callable[[], None]) -> None:
         watchers = self._watchers.get(group, set())
         watchers.discard(watcher)
