@@ -12,6 +12,7 @@ from goqueue.core.groups.state.members import Protocol
 from goqueue.core.groups.views import Assignment
 from goqueue.engine import groups
 from goqueue.engine.broker import Broker
+from goqueue.engine.expiry import expires_at
 from goqueue.engine.queue.policies import set_policy
 from goqueue.engine.queue.positions import committed_offsets
 from goqueue.errors import InvalidRequest
@@ -183,6 +184,7 @@ def _description(broker: Broker, name: str) -> messages.GroupDescription:
             for one in groups.lag_of(broker, view, group)
         ),
         view.pause_reason,
+        expires_at(broker, group),
     )
 
 

@@ -6,6 +6,7 @@ from goqueue.core.delivery.group_policies import GroupPolicy
 from goqueue.core.groups.views import Assignment, GroupView, MemberView
 from goqueue.engine import groups
 from goqueue.engine.broker import Broker
+from goqueue.engine.expiry import expires_at
 from goqueue.engine.queue.policies import set_policy
 from goqueue.gateways.grpc.forms.asking import optional, read
 from goqueue.gateways.grpc.forms.showing import show
@@ -108,6 +109,7 @@ class _Operators:
             members=[show(wire.GroupMember, one.profile, **_member(one)) for one in view.members],
             lag=sum(one.lag for one in lags),
             partitions=[show(wire.PartitionLag, one, **one.partition._asdict()) for one in lags],
+            expires_at_ns=expires_at(self._broker, group),
         )
         return wire.GetGroupResponse(group=found)
 

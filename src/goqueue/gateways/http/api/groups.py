@@ -15,6 +15,7 @@ from goqueue.core.groups.views import Assignment, GroupView
 from goqueue.engine import groups
 from goqueue.engine.broker import Broker
 from goqueue.engine.browse import as_given
+from goqueue.engine.expiry import expires_at
 from goqueue.engine.fetch import LONGEST_WAIT_MS
 from goqueue.engine.poll import Poll, poll, reach
 from goqueue.engine.queue import settle
@@ -198,6 +199,7 @@ async def describe(broker: Broker, params: GroupParams, _: Nothing, __: None) ->
             LagOut(one.partition.topic, one.partition.partition, one.committed, one.end, one.lag, one.member_id)
             for one in lags
         ],
+        None if (at := expires_at(broker, group)) is None else instant_text(at),
     )
 
 

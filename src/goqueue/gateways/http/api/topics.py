@@ -14,6 +14,7 @@ from goqueue.errors import InvalidRequest
 from goqueue.gateways.http.api.params import TopicParams, TopicText
 from goqueue.gateways.http.endpoint import Endpoint, Nothing, Reply
 from goqueue.gateways.http.forms.times import instant_text
+from goqueue.model.idle_retention import OffsetsRetention
 from goqueue.model.topic import (
     HOUR_MS,
     LONGEST_DEDUP_WINDOW_MS,
@@ -74,6 +75,7 @@ class TopicChanges(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     schema_validation: SchemaValidation | UnsetType = UNSET
     schema_subject: SchemaSubject | UnsetType | None = UNSET
     trace_rate: TraceRate | UnsetType | None = UNSET
+    offsets_retention_ms: OffsetsRetention | UnsetType | None = UNSET
 
 
 class CreateTopic(TopicChanges, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -110,6 +112,7 @@ class TopicSummary(msgspec.Struct, frozen=True, kw_only=True):
     schema_validation: SchemaValidation
     schema_subject: str | None
     trace_rate: float | None
+    offsets_retention_ms: int | None
     created: str | None
     """When it was made; null when that was before this was kept."""
     epoch: int
