@@ -1,6 +1,6 @@
 """How much every group has before it in every topic it reads: for those who watch all of them at a time."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from operator import add
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from goqueue.core.groups.group import Group
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
 from goqueue.engine.queue.states import QueueState
-from goqueue.engine.slices import others_turn
+from goqueue.engine.slices import in_slices
 from goqueue.errors import UnknownTopic
 from goqueue.model.ids import InstantNs
 from goqueue.model.log import LogId
@@ -79,15 +79,13 @@ def watched_groups(broker: Broker) -> Iterator[Group]:
     return (group for group in broker.groups if not group.name.startswith(INTERNAL_PREFIX))
 
 
-async def group_loads(broker: Broker) -> list[GroupLoad]:
-    """One for each topic that a group reads or has read. There may be many, so others have a turn after each group."""
-    found: list[GroupLoad] = []
+async def group_loads(broker: Broker) -> AsyncIterator[GroupLoad]:
+    """One for each topic that a group reads or has read."""
     reaches: dict[str, list[_Reach]] = {}
-    for group in list(watched_groups(broker)):
+    async for group in in_slices(list(watched_groups(broker))):
         if group.name in broker.groups:
-            found += _loads(broker, group, reaches, broker.clock.now_ns())
-            await others_turn()
-    return found
+            for load in _loads(broker, group, reaches, broker.clock.now_ns()):
+                yield load
 
 
 def _loads(broker: Broker, group: Group, reaches: dict[str, list[_Reach]], now: InstantNs) -> Iterable[GroupLoad]:

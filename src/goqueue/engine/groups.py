@@ -19,6 +19,7 @@ from goqueue.engine.broker import GROUPS, POLICIES, Broker
 from goqueue.engine.fetch import offset_at
 from goqueue.engine.ports import Operation
 from goqueue.engine.queue.positions import committed_offsets, follow_group, go_to
+from goqueue.engine.slices import in_slices
 from goqueue.engine.tracing.delivering import committed_offset, note_committed
 from goqueue.errors import InvalidRequest, OffsetOutOfRange
 from goqueue.model.ids import InstantNs
@@ -293,11 +294,11 @@ async def delete_group(
 def lag_of(broker: Broker, view: GroupView, group: Group) -> list[Lag]:
     """Every partition the group reads or has committed."""
     partitions = {LogId(topic, number) for topic, count in view.topics.items() for number in range(count)}
-    committed, available = committed_offsets(broker, group.name), _available(broker)
+    committed = committed_offsets(broker, group.name)
     return [
         _lag(broker, group, log, committed.get(log))
         for log in sorted(partitions | committed.keys())
-        if log.topic in available
+        if log.topic in broker.catalog
     ]
 
 
@@ -319,7 +320,8 @@ async def note_use(broker: Broker, name: str, *, after_ns: int) -> None:
 async def expire_members(broker: Broker) -> None:
     """Remove members that have been silent for too long."""
     now = broker.clock.now_ns()
-    due = [group.name for group in broker.groups if (deadline := group.next_deadline()) is not None and deadline <= now]
+    members = broker.groups.with_members()
+    due = [group.name for group in members if (deadline := group.next_deadline()) is not None and deadline <= now]
     for name in due:
         await _change(broker, name, lambda group, at: group.expire(now=at))
 
@@ -327,8 +329,9 @@ async def expire_members(broker: Broker) -> None:
 async def refresh_groups(broker: Broker) -> None:
     """Topics came or went: groups that read them are assigned anew."""
     available = _available(broker)
-    for name in [group.name for group in broker.groups]:
-        await _change(broker, name, lambda group, now: group.refresh(available, now=now))
+    async for name in in_slices([group.name for group in broker.groups]):
+        if name in broker.groups:
+            await _change(broker, name, lambda group, now: group.refresh(available, now=now))
 
 
 def _available(broker: Broker) -> dict[str, int]:

@@ -17,6 +17,7 @@ from goqueue.engine.id_upkeep import IdUpkeep
 from goqueue.engine.partition import Partition
 from goqueue.engine.placement import Placement
 from goqueue.engine.ports import CompactionPolicy, DropSegments, SlowWork
+from goqueue.engine.slices import in_slices
 from goqueue.engine.visibility import certain_before
 from goqueue.errors import GoQueueError
 from goqueue.model.topic import Cleanup, TopicConfig
@@ -153,7 +154,7 @@ class Maintenance:
         await broker.commit.between_writes(finish)
 
     async def apply_retention(self) -> None:
-        for partition, config in self._partitions():
+        async for partition, config in in_slices(self._partitions()):
             if config.cleanup is Cleanup.COMPACT:
                 continue
             segments = partition.log.segments
@@ -170,7 +171,7 @@ class Maintenance:
                 self._observer.segments_dropped(str(partition.id), len(expired), size)
 
     async def compact_all(self) -> None:
-        for partition, config in self._partitions():
+        async for partition, config in in_slices(self._partitions()):
             if config.cleanup is not Cleanup.DELETE:
                 await self.compact(partition, config)
 
@@ -194,7 +195,7 @@ class Maintenance:
 
     async def return_overdue(self) -> None:
         breakers = self._broker.breakers
-        if breakers.tripped or any(True for _ in self._broker.queues):
+        if breakers.tripped or len(self._broker.queues):
             from goqueue.engine.queue.breaking import pause_tripped
             from goqueue.engine.queue.settle import return_overdue
 

@@ -8,6 +8,7 @@ from goqueue.engine import groups
 from goqueue.engine.broker import Broker
 from goqueue.engine.expiry import expires_at
 from goqueue.engine.queue.policies import set_policy
+from goqueue.engine.slices import in_slices
 from goqueue.gateways.grpc.forms.asking import optional, read
 from goqueue.gateways.grpc.forms.showing import show
 from goqueue.gateways.grpc.held import HeldMembers
@@ -17,6 +18,8 @@ from goqueue.wire.grpc.v1 import groups_pb2 as wire
 from goqueue.wire.grpc.v1 import places_pb2
 
 __all__ = ["group_service"]
+
+SLICE = 50
 
 
 def group_service(broker: Broker, held: HeldMembers) -> Service:
@@ -89,7 +92,8 @@ class _Operators:
 
     async def listing(self, _: wire.ListGroupsRequest, __: Call) -> wire.ListGroupsResponse:
         names = sorted(group.name for group in self._broker.groups)
-        return wire.ListGroupsResponse(groups=[self._summary(name) for name in names])
+        some = [self._summary(name) async for name in in_slices(names, SLICE) if name in self._broker.groups]
+        return wire.ListGroupsResponse(groups=some)
 
     def _summary(self, name: str) -> wire.GroupSummary:
         group = self._broker.groups.group(name)

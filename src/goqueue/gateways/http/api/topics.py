@@ -14,6 +14,7 @@ from goqueue.errors import InvalidRequest
 from goqueue.gateways.http.api.params import TopicParams, TopicText
 from goqueue.gateways.http.endpoint import Endpoint, Nothing, Reply
 from goqueue.gateways.http.forms.times import instant_text
+from goqueue.gateways.http.lists import json_list
 from goqueue.model.idle_retention import OffsetsRetention
 from goqueue.model.topic import (
     HOUR_MS,
@@ -176,9 +177,11 @@ async def create(broker: Broker, _: Nothing, __: Nothing, body: CreateTopic) -> 
     return Reply(detail_of(broker, topic), 201, ((b"location", f"/topics/{name}".encode()),))
 
 
-async def list_all(broker: Broker, _: Nothing, __: Nothing, ___: None) -> Topics:
-    found = sorted(broker.catalog, key=lambda topic: topic.name)
-    return Topics(tuple(TopicSummary(**_summary(broker, topic)) for topic in found))
+async def list_all(broker: Broker, _: Nothing, __: Nothing, ___: None) -> msgspec.Raw:
+    def shown(topic: Topic) -> TopicSummary | None:
+        return TopicSummary(**_summary(broker, topic)) if topic.name in broker.catalog else None
+
+    return await json_list("topics", sorted(broker.catalog, key=lambda topic: topic.name), shown)
 
 
 async def describe(broker: Broker, params: TopicParams, _: Nothing, __: None) -> TopicDetail:
