@@ -6,6 +6,7 @@ what does it is loaded when there is something to do.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 import msgspec
@@ -38,6 +39,11 @@ JOBS = (
     "expiry",
 )
 """What an observer may be told of as failed."""
+
+
+ROUNDS_AHEAD = 5
+"""Of making snapshots before a checkpoint: each is about what has changed during the one before."""
+AHEAD_SLICE = 50
 
 
 class MaintenanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -140,17 +146,24 @@ class Maintenance:
 
     async def _checkpoint(self) -> None:
         broker = self._broker
+        for number in range(ROUNDS_AHEAD):
+            begin_round = partial(broker.streams.begin_round, is_first=number == 0)
+            count, work = await broker.commit.between_writes(begin_round)
+            async for one in in_slices(work, AHEAD_SLICE):
+                broker.streams.make_ahead(one)
+            if count <= AHEAD_SLICE:
+                break
 
         def begin() -> tuple[SlowWork, dict[str, int]]:
             snapshots, noted = broker.streams.begin_snapshots()
             return broker.storage.begin_checkpoint(snapshots), noted
 
         def finish() -> None:
-            broker.storage.finish_checkpoint(work)
+            broker.storage.finish_checkpoint(slow)
             broker.streams.finish_snapshots(noted)
 
-        work, noted = await broker.commit.between_writes(begin)
-        await self._in_background(work.run)
+        slow, noted = await broker.commit.between_writes(begin)
+        await self._in_background(slow.run)
         await broker.commit.between_writes(finish)
 
     async def apply_retention(self) -> None:

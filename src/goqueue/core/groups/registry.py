@@ -75,6 +75,14 @@ class Groups:
     def snapshot(self) -> tuple[GroupSnapshot, ...]:
         return tuple(group.snapshot() for group in self._groups.values())
 
+    def part_keys(self) -> list[str]:
+        return list(self._groups)
+
+    def part(self, name: str) -> GroupSnapshot | None:
+        """Of one group: the snapshot of all is made of these."""
+        group = self._groups.get(name)
+        return None if group is None else group.snapshot()
+
     def restore(self, snapshots: Iterable[GroupSnapshot]) -> None:
         self._groups, self._with_members = {}, {}
         for snapshot in snapshots:
