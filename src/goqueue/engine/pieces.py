@@ -1,4 +1,4 @@
-"""Large values as msgpack, piece by piece: one call for all of them would hold the interpreter, and so the event loop."""
+"""Large values as msgpack, piece by piece: one call for all of them would hold the interpreter and the event loop."""
 
 from collections.abc import Collection, Iterator
 from typing import Any

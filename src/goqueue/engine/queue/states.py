@@ -46,6 +46,8 @@ CERTAIN = (Opened, Settled, Repositioned, Forgotten)
 those of the last second: their records come again a little sooner, which is what an expired lease does as well."""
 
 
+USUAL_LANES = LanePolicy()
+
 Write = Callable[[Operation, Callable[[], None], Callable[[GoQueueError | None], None]], None]
 """Writes an event with something else; is given what to call when it is written, and when it is certain."""
 
@@ -84,12 +86,29 @@ class Change(NamedTuple):
 class QueueState:
     """One group in one partition. A decision is taken, written and applied before the next one is taken."""
 
+    __slots__ = (
+        "_follower",
+        "_lane_settings",
+        "_leases",
+        "acks",
+        "delivery",
+        "dequeued",
+        "group",
+        "lanes",
+        "log",
+        "looked_at",
+        "polls",
+        "stream",
+        "tally",
+        "turn",
+    )
+
     def __init__(self, group: str, log: LogId, delivery: Delivery, tallies: Tallies, leases: LeaseWatch) -> None:
         self.group = group
         self.log = log
         self.stream = delivery_stream(group, log)
         self.delivery = delivery
-        self.lanes = LaneScheduler(LanePolicy())
+        self.lanes = LaneScheduler(USUAL_LANES)
         self.dequeued = LaneFlow()
         self._lane_settings: TopicConfig | None = None
         # What the broker does by itself, such as to be done with letters that were sent back, is nobody's delivery.
