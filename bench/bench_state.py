@@ -58,6 +58,7 @@ def _measure(label: str, sources: str | None, folder: str, kind: str, count: int
     ]
     with _serving(sources, folder) as (child, start):
         rows.append(row(f"{name}: start", start["start_s"], "s"))
+        rows.append(row(f"{name}: start, processor time", start["cpu_s"], "s"))
         rows.append(row(f"{name}: memory of each", 1e6 * (start["mb"] - empty["mb"]) / made, "B"))
         time.sleep(SETTLE_S)
         rows.append(row(f"{name}: idle, longest hold of the loop", _ask(child), "ms"))
