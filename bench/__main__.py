@@ -9,7 +9,7 @@ from rich.console import Console
 from bench.report import Row, machine_facts, print_rows, save_rows
 
 USUAL = ("codec", "storage", "broker", "grpc", "groups", "queue", "delays", "transactions", "schemas")
-GROUPS = (*USUAL, "tracing", "growth", "spark")
+GROUPS = (*USUAL, "tracing", "growth", "state", "spark")
 
 
 def main() -> int:
@@ -18,9 +18,10 @@ def main() -> int:
         "groups",
         nargs="*",
         metavar="GROUP",
-        help=f"which to run: {', '.join(GROUPS)}; all but tracing, growth and spark when none is named",
+        help=f"which to run: {', '.join(GROUPS)}; all but tracing, growth, state and spark when none is named",
     )
     parser.add_argument("--quick", action="store_true", help="smaller inputs, fewer rounds")
+    parser.add_argument("--against", metavar="SOURCES", help="state: the `src` of another version, measured beside it")
     arguments = parser.parse_args()
     unknown = set(arguments.groups) - set(GROUPS)
     if unknown:
@@ -30,7 +31,8 @@ def main() -> int:
     results: dict[str, list[Row]] = {}
     for group in arguments.groups or USUAL:
         console.print(f"[dim]measuring {group} …")
-        results[group] = importlib.import_module(f"bench.bench_{group}").run(quick=arguments.quick)
+        beside = {"against": arguments.against} if group == "state" else {}
+        results[group] = importlib.import_module(f"bench.bench_{group}").run(quick=arguments.quick, **beside)
         print_rows(group, results[group], console)
     if not arguments.quick:
         console.print(f"saved to {save_rows(results, facts)}")

@@ -74,7 +74,8 @@ async def running_broker(settings: Settings, origins: Mapping[str, str] = NO_ORI
         reporter = StorageReporter(logger, counts)
         store = DiskStore(settings.data, OsFileSystem(), entropy, reporter, settings.storage)
         ids = SqliteIdIndex(f"{settings.data}/ids")
-        broker = await stack.enter_async_context(Broker(store, clock, entropy, ids, _compile_proto, settings.tracing))
+        opened = Broker(store, clock, entropy, ids, _compile_proto, settings.tracing, settings.expiry)
+        broker = await stack.enter_async_context(opened)
         for outlet in outlets:
             broker.tracing.add_sink(await stack.enter_async_context(running_outlet(outlet)))
         tending = give_back_after_busy_times(clock, broker.traffic.requests, give_back)

@@ -21,6 +21,7 @@ from goqueue.errors import InvalidSettings
 from goqueue.gateways.grpc.limits import GrpcSettings
 from goqueue.gateways.http.limits import HttpLimits
 from goqueue.gateways.native.limits import ConnectionLimits
+from goqueue.model.idle_retention import ExpirySettings
 
 __all__ = ["ENVIRONMENT_PREFIX", "Origins", "Settings", "load_settings", "shown_tree"]
 
@@ -92,6 +93,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     storage: StoreSettings = StoreSettings()
     maintenance: MaintenanceSettings = MaintenanceSettings()
     metrics: MetricsSettings = MetricsSettings()
+    expiry: ExpirySettings = ExpirySettings()
     tracing: TracingSection = TracingSection()
 
     def __post_init__(self) -> None:

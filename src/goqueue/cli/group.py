@@ -147,6 +147,9 @@ def policy(
     backoff: Annotated[str | None, typer.Option(metavar="DURATION", help="The pause after the first failure.")] = None,
     backoff_max: Annotated[str | None, typer.Option(metavar="DURATION", help="The longest pause.")] = None,
     jitter: Annotated[float | None, typer.Option(min=0, max=1, help="The share of a pause left to chance.")] = None,
+    offsets_retention: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="How long the group is kept when it is empty.")
+    ] = None,
     reset: Annotated[bool, typer.Option("--reset", help="Leave everything that is not named to the topics.")] = False,
     server: ServerOption = DEFAULT_SERVER,
     output: OutputOption = Output.TABLE,
@@ -164,6 +167,7 @@ def policy(
         "retry_backoff_ms": None if backoff is None else parse_duration_ms(backoff),
         "retry_backoff_max_ms": None if backoff_max is None else parse_duration_ms(backoff_max),
         "retry_jitter": jitter,
+        "offsets_retention_ms": None if offsets_retention is None else parse_duration_ms(offsets_retention),
     }
     given = {name: value for name, value in named.items() if value is not None}
 

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from goqueue.cli.output import print_table
+from goqueue.cli.times import instant_text
 from goqueue.wire.native.messages import GroupDescription, GroupSummary, OffsetChange
 
 __all__ = [
@@ -66,6 +67,7 @@ def print_group(group: GroupDescription) -> None:
         "protocol": " ".join(filter(None, (group.protocol, group.assignor))),
         "generation": group.generation,
         "lag": _lag(group),
+        **({} if group.expires_at_ns is None else {"expires": instant_text(group.expires_at_ns)}),
     }
     for name, value in facts.items():
         print(f"{name:10}  {value}")

@@ -49,6 +49,7 @@ from goqueue.engine.tracing.tracing import Tracing
 from goqueue.engine.traffic import Traffic
 from goqueue.engine.transactions.under_way import Endings
 from goqueue.engine.visibility import is_waiting
+from goqueue.model.idle_retention import ExpirySettings
 from goqueue.model.log import LogId
 from goqueue.model.topic import Topic, TopicName
 
@@ -82,8 +83,10 @@ class Broker(Intake):
         id_index: IdIndex,
         compile_proto: CompileProto = no_protoc,
         tracing: TracingSettings | None = None,
+        expiry: ExpirySettings | None = None,
     ) -> None:
         super().__init__(clock, Tracing(clock, tracing))
+        self.expiry = expiry or ExpirySettings()
         self.storage = storage
         self.entropy = entropy
         self.tally = Tallies()
@@ -106,18 +109,19 @@ class Broker(Intake):
         self.fetch_turns = itertools.count()
         self.streams = Streams(
             (
-                Kind(CATALOG, lambda: (CatalogEvent, tuple[Topic, ...]), lambda _: self.catalog),
+                Kind(CATALOG, lambda: (CatalogEvent, tuple[Topic, ...]), lambda _: self.catalog, is_frozen=True),
                 Kind(PRODUCER_IDS, lambda: (IdentityGiven, KnownIdentities), lambda _: self.producer_ids),
                 Kind(
                     producers_stream(),
                     lambda: (ProducerEvent, tuple[BatchWritten, ...]),
                     lambda _: ProducerWindow(),
+                    is_frozen=True,
                 ),
                 Kind(IDS, lambda: (IdEvent, KnownIds), lambda _: self.ids.recent),
                 Kind(lanes_stream(), lambda: (LanesMarked, tuple[LaneKept, ...]), lambda _: LaneIndex()),
                 Kind(delays_stream(), lambda: (DelayEvent, KeptDelays), lambda _: Delays()),
                 Kind(outcomes_stream(), lambda: (OutcomeEvent, KeptOutcomes), lambda _: Outcomes()),
-                Kind(DELIVERIES, lambda: (DeliveryEvent, KeptDelivery), self._make_delivery),
+                Kind(DELIVERIES, lambda: (DeliveryEvent, KeptDelivery), self._make_delivery, is_bundled=True),
                 schema_kind(compile_proto, self.value_rules.use),
                 Kind(POLICIES, lambda: (PolicySet, tuple[KeptPolicy, ...]), lambda _: self.policies),
                 Kind(RECEIPTS, lambda: (ReceiptKeyGiven, ReceiptKeyGiven), lambda _: self.receipts),

@@ -1,7 +1,6 @@
 """How much every group has before it in every topic it reads: for those who watch all of them at a time."""
 
-import types
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from operator import add
 from typing import NamedTuple
 
@@ -9,13 +8,14 @@ from goqueue.core.groups.group import Group
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
 from goqueue.engine.queue.states import QueueState
+from goqueue.engine.slices import in_slices
 from goqueue.errors import UnknownTopic
 from goqueue.model.ids import InstantNs
 from goqueue.model.log import LogId
 from goqueue.model.priority import LANES
 from goqueue.model.topic import TopicName
 
-__all__ = ["GroupLoad", "group_loads", "others_turn", "watched_groups"]
+__all__ = ["GroupLoad", "group_loads", "watched_groups"]
 
 INTERNAL_PREFIX = "__"
 
@@ -79,20 +79,13 @@ def watched_groups(broker: Broker) -> Iterator[Group]:
     return (group for group in broker.groups if not group.name.startswith(INTERNAL_PREFIX))
 
 
-async def group_loads(broker: Broker) -> list[GroupLoad]:
-    """One for each topic that a group reads or has read. There may be many, so others have a turn after each group."""
-    found: list[GroupLoad] = []
+async def group_loads(broker: Broker) -> AsyncIterator[GroupLoad]:
+    """One for each topic that a group reads or has read."""
     reaches: dict[str, list[_Reach]] = {}
-    for group in list(watched_groups(broker)):
+    async for group in in_slices(list(watched_groups(broker))):
         if group.name in broker.groups:
-            found += _loads(broker, group, reaches, broker.clock.now_ns())
-            await others_turn()
-    return found
-
-
-@types.coroutine
-def others_turn() -> Generator[None]:
-    yield
+            for load in _loads(broker, group, reaches, broker.clock.now_ns()):
+                yield load
 
 
 def _loads(broker: Broker, group: Group, reaches: dict[str, list[_Reach]], now: InstantNs) -> Iterable[GroupLoad]:

@@ -19,6 +19,7 @@ from goqueue.engine.broker import GROUPS, POLICIES, Broker
 from goqueue.engine.fetch import offset_at
 from goqueue.engine.ports import Operation
 from goqueue.engine.queue.positions import committed_offsets, follow_group, go_to
+from goqueue.engine.slices import in_slices
 from goqueue.engine.tracing.delivering import committed_offset, note_committed
 from goqueue.errors import InvalidRequest, OffsetOutOfRange
 from goqueue.model.ids import InstantNs
@@ -41,6 +42,7 @@ __all__ = [
     "join_group",
     "lag_of",
     "leave_group",
+    "note_use",
     "pause_group",
     "refresh_groups",
     "remember_group",
@@ -206,6 +208,7 @@ async def commit_offsets(
         lambda group, now: group.commit(offsets, member_id=member_id, generation=generation, now=now),
         is_new=member_id is None,
     )
+    broker.groups.group(name).use(now=broker.clock.now_ns())
     for log, offset in before.items():
         note_committed(broker, name, log, offset, offsets[log].offset, member=member_id or "", start_ns=start_ns)
     for log, wanted in offsets.items():
@@ -266,8 +269,13 @@ async def pause_group(broker: Broker, name: str, *, paused: bool, reason: str = 
     await _change(broker, name, decide)
 
 
-async def delete_group(broker: Broker, name: str) -> None:
+async def delete_group(
+    broker: Broker, name: str, *, only_if: Callable[[Group, InstantNs], bool] = lambda _, __: True
+) -> None:
     """With what it has done in its queues, in one entry: a group made later under its name starts with nothing."""
+
+    def decide(group: Group, now: InstantNs) -> list[GroupEvent]:
+        return group.delete(now=now) if only_if(group, now) else []
 
     def end_queues() -> list[Operation]:
         states = broker.queues.of_group(name)
@@ -277,19 +285,20 @@ async def delete_group(broker: Broker, name: str) -> None:
         if forgotten is not None:
             broker.policies.apply(forgotten)
             ends.append(broker.streams.event(POLICIES, forgotten))
+        broker.breakers.forget(name)
         return ends
 
-    await _change(broker, name, lambda group, now: group.delete(now=now), also=end_queues)
+    await _change(broker, name, decide, also=end_queues)
 
 
 def lag_of(broker: Broker, view: GroupView, group: Group) -> list[Lag]:
     """Every partition the group reads or has committed."""
     partitions = {LogId(topic, number) for topic, count in view.topics.items() for number in range(count)}
-    committed, available = committed_offsets(broker, group.name), _available(broker)
+    committed = committed_offsets(broker, group.name)
     return [
         _lag(broker, group, log, committed.get(log))
         for log in sorted(partitions | committed.keys())
-        if log.topic in available
+        if log.topic in broker.catalog
     ]
 
 
@@ -303,10 +312,16 @@ def _lag(broker: Broker, group: Group, log: LogId, committed: int | None) -> Lag
 # What time and topics bring.
 
 
+async def note_use(broker: Broker, name: str, *, after_ns: int) -> None:
+    """Write down when the group was used last, if that is so much later than what is written."""
+    await _change(broker, name, lambda group, _: group.note_use(after_ns=after_ns))
+
+
 async def expire_members(broker: Broker) -> None:
     """Remove members that have been silent for too long."""
     now = broker.clock.now_ns()
-    due = [group.name for group in broker.groups if (deadline := group.next_deadline()) is not None and deadline <= now]
+    members = broker.groups.with_members()
+    due = [group.name for group in members if (deadline := group.next_deadline()) is not None and deadline <= now]
     for name in due:
         await _change(broker, name, lambda group, at: group.expire(now=at))
 
@@ -314,8 +329,9 @@ async def expire_members(broker: Broker) -> None:
 async def refresh_groups(broker: Broker) -> None:
     """Topics came or went: groups that read them are assigned anew."""
     available = _available(broker)
-    for name in [group.name for group in broker.groups]:
-        await _change(broker, name, lambda group, now: group.refresh(available, now=now))
+    async for name in in_slices([group.name for group in broker.groups]):
+        if name in broker.groups:
+            await _change(broker, name, lambda group, now: group.refresh(available, now=now))
 
 
 def _available(broker: Broker) -> dict[str, int]:

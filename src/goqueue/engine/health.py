@@ -3,6 +3,7 @@
 import msgspec
 
 from goqueue.engine.broker import Broker
+from goqueue.engine.slices import in_slices
 
 __all__ = ["BrokerStats", "broker_stats", "readiness"]
 
@@ -26,13 +27,17 @@ def readiness(broker: Broker) -> dict[str, str]:
     }
 
 
-def broker_stats(broker: Broker) -> BrokerStats:
-    logs = [broker.storage.log(log) for log in broker.storage.logs()]
+async def broker_stats(broker: Broker) -> BrokerStats:
+    partitions = records = size = 0
+    async for partition in in_slices(list(broker.opened)):
+        partitions += 1
+        records += partition.log.next_offset - partition.log.start_offset
+        size += partition.log.size
     return BrokerStats(
         topics=len(broker.catalog),
-        partitions=len(logs),
-        records=sum(log.next_offset - log.start_offset for log in logs),
-        bytes=sum(log.size for log in logs),
+        partitions=partitions,
+        records=records,
+        bytes=size,
         journal_bytes=broker.storage.journal_bytes,
         disk_used_share=round(broker.guard.used_share, 4),
     )

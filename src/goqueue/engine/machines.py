@@ -77,7 +77,7 @@ def _coordinator_types() -> tuple[Any, Any]:
 
 
 RARE_KINDS = (
-    Kind(GROUPS, _group_types, _groups),
-    Kind(SCHEDULES, _schedule_types, _schedules),
-    Kind(COORDINATOR, _coordinator_types, _coordinator),
+    Kind(GROUPS, _group_types, _groups, part_of=lambda change: change.group),
+    Kind(SCHEDULES, _schedule_types, _schedules, is_frozen=True),
+    Kind(COORDINATOR, _coordinator_types, _coordinator, is_frozen=True),
 )

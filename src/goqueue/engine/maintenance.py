@@ -5,7 +5,7 @@ what does it is loaded when there is something to do.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from goqueue.engine.id_upkeep import IdUpkeep
 from goqueue.engine.partition import Partition
 from goqueue.engine.placement import Placement
 from goqueue.engine.ports import CompactionPolicy, DropSegments, SlowWork
+from goqueue.engine.slices import in_slices
 from goqueue.engine.visibility import certain_before
 from goqueue.errors import GoQueueError
 from goqueue.model.topic import Cleanup, TopicConfig
@@ -25,8 +26,24 @@ from goqueue.model.topic import Cleanup, TopicConfig
 __all__ = ["JOBS", "Maintenance", "MaintenanceObserver", "MaintenanceSettings"]
 
 
-JOBS = ("pulse", "checkpoint", "retention", "compaction", "ids", "schedules", "leases", "transactions", "delays")
+JOBS = (
+    "pulse",
+    "checkpoint",
+    "retention",
+    "compaction",
+    "ids",
+    "schedules",
+    "leases",
+    "transactions",
+    "delays",
+    "expiry",
+)
 """What an observer may be told of as failed."""
+
+
+ROUNDS_AHEAD = 5
+"""Of making snapshots before a checkpoint: each is about what has changed during the one before."""
+AHEAD_SLICE = 50
 
 
 class MaintenanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,6 +63,8 @@ class MaintenanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     """Between looks for leases that were not acknowledged in time."""
     transactions_every_ms: int = 100
     """Between looks for transactions whose time is up."""
+    expiry_every_ms: int = 60_000
+    """Between rounds in which groups, producers and transactional ids expire."""
     checkpoint_bytes: int = 64 * 1024 * 1024
     """Journal that may gather before a checkpoint; recovery has to read no more than about this. At least 1 MiB, and at
     most half of `storage.journal_max_bytes`."""
@@ -61,6 +80,8 @@ class MaintenanceObserver(Protocol):
     def id_index_damaged(self, reason: str) -> None: ...
     def id_index_rebuilt(self, ids: int) -> None: ...
     def group_paused(self, group: str, reason: str) -> None: ...
+    def groups_expired(self, groups: Sequence[str]) -> None: ...
+    def producers_forgotten(self, producers: int, transactional_ids: int) -> None: ...
 
 
 class Maintenance:
@@ -89,6 +110,7 @@ class Maintenance:
             group.create_task(self._repeat("schedules", settings.schedules_every_ms, self.fire_schedules))
             group.create_task(self._repeat("leases", settings.leases_every_ms, self.return_overdue))
             group.create_task(self._repeat("transactions", settings.transactions_every_ms, self.abort_overdue))
+            group.create_task(self._repeat("expiry", settings.expiry_every_ms, self.expire_unused))
             group.create_task(Firing(self._broker, self._observer.job_failed).run())
 
     async def _repeat(self, name: str, every_ms: int, job: Callable[[], Awaitable[None]]) -> None:
@@ -132,21 +154,28 @@ class Maintenance:
 
     async def _checkpoint(self) -> None:
         broker = self._broker
+        for number in range(ROUNDS_AHEAD):
+            begin_round = partial(broker.streams.begin_round, is_first=number == 0)
+            count, work = await broker.commit.between_writes(begin_round)
+            async for one in in_slices(work, AHEAD_SLICE):
+                broker.streams.make_ahead(one)
+            if count <= AHEAD_SLICE:
+                break
 
         def begin() -> tuple[SlowWork, dict[str, int]]:
             snapshots, noted = broker.streams.begin_snapshots()
             return broker.storage.begin_checkpoint(snapshots), noted
 
         def finish() -> None:
-            broker.storage.finish_checkpoint(work)
+            broker.storage.finish_checkpoint(slow)
             broker.streams.finish_snapshots(noted)
 
-        work, noted = await broker.commit.between_writes(begin)
-        await self._in_background(work.run)
+        slow, noted = await broker.commit.between_writes(begin)
+        await self._in_background(slow.run)
         await broker.commit.between_writes(finish)
 
     async def apply_retention(self) -> None:
-        for partition, config in self._partitions():
+        async for partition, config in in_slices(self._partitions()):
             if config.cleanup is Cleanup.COMPACT:
                 continue
             segments = partition.log.segments
@@ -163,7 +192,7 @@ class Maintenance:
                 self._observer.segments_dropped(str(partition.id), len(expired), size)
 
     async def compact_all(self) -> None:
-        for partition, config in self._partitions():
+        async for partition, config in in_slices(self._partitions()):
             if config.cleanup is not Cleanup.DELETE:
                 await self.compact(partition, config)
 
@@ -187,7 +216,7 @@ class Maintenance:
 
     async def return_overdue(self) -> None:
         breakers = self._broker.breakers
-        if breakers.tripped or any(True for _ in self._broker.queues):
+        if breakers.tripped or len(self._broker.queues):
             from goqueue.engine.queue.breaking import pause_tripped
             from goqueue.engine.queue.settle import return_overdue
 
@@ -197,6 +226,19 @@ class Maintenance:
         while news:
             tripped = news.popleft()
             self._observer.group_paused(tripped.group, tripped.reason)
+
+    async def expire_unused(self) -> None:
+        """Forget groups, producers and transactional ids that were not used for their retention."""
+        from goqueue.engine import expiry
+
+        if self._broker.streams.has(GROUPS):
+            groups = await expiry.expire_groups(self._broker)
+            if groups:
+                self._observer.groups_expired(groups)
+        producers = await expiry.forget_producers(self._broker)
+        transactional_ids = await expiry.forget_transactional_ids(self._broker)
+        if producers or transactional_ids:
+            self._observer.producers_forgotten(producers, transactional_ids)
 
     async def abort_overdue(self) -> None:
         if self._broker.streams.has(COORDINATOR) or self._broker.endings.orphans:

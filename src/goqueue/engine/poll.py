@@ -129,7 +129,9 @@ async def _topics(broker: Broker, request: Poll) -> Sequence[str]:
     if not topics:
         raise InvalidRequest(f"the group {name} has taken nothing yet", hint="say from which topics, with `topics`")
     await remember_group(broker, name)
-    if broker.groups.group(name).member_count:
+    group = broker.groups.group(name)
+    group.use(now=broker.clock.now_ns())
+    if group.member_count:
         raise InvalidRequest(
             f"the group {name} has members, to whom its partitions belong",
             hint="join the group, or use one without members",

@@ -1,6 +1,6 @@
 """What the engine needs from the outside: storage, time, chance. Adapters provide it, test twins too."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from pyroaring import BitMap64
@@ -10,6 +10,7 @@ from goqueue.model.ids import InstantNs, Lsn
 from goqueue.model.log import Chunk, Damage, LogId, SegmentInfo
 
 __all__ = [
+    "BUNDLE",
     "AppendRecords",
     "Buffer",
     "Clock",
@@ -26,6 +27,7 @@ __all__ = [
     "IndexedIds",
     "Log",
     "Operation",
+    "Payload",
     "Recovery",
     "SlowWork",
     "StateEvent",
@@ -35,6 +37,10 @@ __all__ = [
 
 Buffer = bytes | bytearray | memoryview
 NONE = BitMap64()
+BUNDLE = "bundle/"
+"""Streams whose snapshots are those of several other streams: a msgpack map of these by their names."""
+Payload = bytes | Callable[[], bytes]
+"""A snapshot, or what makes it, in any thread."""
 
 
 class Clock(Protocol):
@@ -172,7 +178,7 @@ class Storage(Protocol):
     def written_lsn(self) -> Lsn: ...
     @property
     def journal_bytes(self) -> int: ...
-    def begin_checkpoint(self, snapshots: Mapping[str, bytes | None]) -> SlowWork: ...
+    def begin_checkpoint(self, snapshots: Mapping[str, Payload | None]) -> SlowWork: ...
     def finish_checkpoint(self, work: SlowWork) -> None: ...
     def begin_compaction(self, log: LogId, policy: CompactionPolicy) -> SlowWork | None: ...
     def finish_compaction(self, work: SlowWork) -> None: ...

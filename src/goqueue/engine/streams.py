@@ -1,21 +1,36 @@
 """State machines and their streams of events: recovery feeds them, checkpoints take their snapshots.
 
 A stream is named after its machine; a kind is a family of streams with a common prefix whose machines are made
-when they are first spoken of.
+when they are first used.
+
+Snapshots of very many small machines, or of one with very many parts, are made ahead of a checkpoint, in slices; when
+the checkpoint begins, only what changed since is made again. Streams of a kind that is bundled share the snapshots of
+256 units, as 100,000 files would take minutes: a unit is named `bundle/KIND/NUMBER`, and its payload is a msgpack map
+of the snapshots of its streams.
 """
 
-from collections.abc import Callable, Iterable
-from functools import cached_property
-from typing import Any, Protocol
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import cached_property, partial
+from itertools import chain, repeat
+from sys import intern
+from typing import Any, Protocol, cast
+from zlib import crc32
 
 import msgspec
 
-from goqueue.engine.ports import StateEvent
+from goqueue.engine.pieces import encode_pieces, joined
+from goqueue.engine.ports import BUNDLE, Payload, StateEvent
 from goqueue.errors import DataFolderDamaged
 
 __all__ = ["Kind", "Machine", "Streams"]
 
+UNITS = 256
+
 _encode = msgspec.msgpack.Encoder().encode
+_bundles = msgspec.msgpack.Decoder(dict[str, bytes])
+
+Touched = tuple[str, Hashable]
+"""A stream, and a part of its machine if that has parts."""
 
 
 class Machine(Protocol):
@@ -26,6 +41,14 @@ class Machine(Protocol):
     def restore(self, snapshot: Any, /) -> None: ...
 
 
+class Parted(Machine, Protocol):
+    """A machine whose snapshot is a sequence of one snapshot for each of its parts, in any order."""
+
+    def part_keys(self) -> list[Any]: ...
+    def part(self, key: Any, /) -> Any:
+        """None when it is gone."""
+
+
 class Kind:
     """How a family of machines is made and how its events and snapshots are read: as values of the types given.
 
@@ -33,10 +56,25 @@ class Kind:
     together that takes several milliseconds.
     """
 
-    def __init__(self, prefix: str, types: Callable[[], tuple[Any, Any]], make: Callable[[str], Machine]) -> None:
+    def __init__(
+        self,
+        prefix: str,
+        types: Callable[[], tuple[Any, Any]],
+        make: Callable[[str], Machine],
+        *,
+        is_bundled: bool = False,
+        is_frozen: bool = False,
+        part_of: Callable[[Any], Hashable] | None = None,
+    ) -> None:
         self.prefix = prefix
         self.make = make
         self._types = types
+        self.is_bundled = is_bundled
+        """There may be very many of these, each small."""
+        self.is_frozen = is_frozen
+        """A snapshot is quickly made of values that never change, so it can be encoded later, in a thread."""
+        self.part_of = part_of
+        """The part of its machine that an event is about: then the machine is a `Parted`."""
 
     @cached_property
     def events(self) -> msgspec.msgpack.Decoder[Any]:
@@ -54,13 +92,24 @@ class Streams:
         self._kinds = tuple(kinds)
         self._machines: dict[str, Machine] = {}
         self._changes: dict[str, int] = {}
-        """How often each stream changed since its last snapshot; those not in here need none."""
+        """How often each stream, or unit, changed since its last snapshot; those not in here need none."""
+        self._units: dict[str, str] = {}
+        """The unit of each stream that is bundled."""
+        self._alone: set[str] = set()
+        """Streams with a snapshot of their own that an older version made: it goes when their unit has them."""
+        self._touched: set[Touched] | None = None
+        """What changed since snapshots began to be made ahead."""
+        self._ahead: dict[str, dict[str, bytes]] = {}
+        """By unit."""
+        self._parts_ahead: dict[str, dict[Hashable, bytes]] = {}
 
     def machine(self, stream: str) -> Machine:
         found = self._machines.get(stream)
         if found is None:
             kind = self._kind(stream)
             found = self._machines[stream] = kind.make(stream.removeprefix(kind.prefix))
+            if kind.is_bundled:
+                self._units[stream] = _unit_of(kind, stream)
         return found
 
     def has(self, stream: str) -> bool:
@@ -75,22 +124,31 @@ class Streams:
         """The event as storage takes it; the stream will be in the next checkpoint."""
         if stream not in self._machines:
             self.machine(stream)
-        self._changes[stream] = self._changes.get(stream, 0) + 1
+        unit = self._units.get(stream, stream)
+        self._changes[unit] = self._changes.get(unit, 0) + 1
+        if self._touched is not None:
+            part_of = self._kind(stream).part_of
+            self._touched.add((stream, None if part_of is None else part_of(event)))
         # As the class does it, in one step less for each event.
         return tuple.__new__(StateEvent, (stream, _encode(event)))
 
     def end(self, stream: str) -> StateEvent:
         """The event of a stream that ends; what comes under its name later is another one's. Once written, `remove`."""
-        self._changed(stream)
+        self.changed(stream)
         return StateEvent(stream, b"")
 
     def remove(self, stream: str) -> None:
         """Forget a machine, and its snapshot with the next checkpoint."""
         if self._machines.pop(stream, None) is not None:
-            self._changed(stream)
+            self.changed(stream)
+            self._units.pop(stream, None)
 
-    def _changed(self, stream: str) -> None:
-        self._changes[stream] = self._changes.get(stream, 0) + 1
+    def changed(self, stream: str) -> None:
+        """It will be in the next checkpoint."""
+        unit = self._units.get(stream, stream)
+        self._changes[unit] = self._changes.get(unit, 0) + 1
+        if self._touched is not None:
+            self._touched.add((stream, None))
 
     def _kind(self, stream: str) -> Kind:
         for kind in self._kinds:
@@ -101,30 +159,101 @@ class Streams:
     # Recovery.
 
     def restore(self, stream: str, snapshot: bytes) -> None:
+        if stream.startswith(BUNDLE):
+            for member, payload in _read(stream, _bundles, snapshot).items():
+                self.machine(member).restore(_read(member, self._kind(member).snapshots, payload))
+            return
+        if self._kind(stream).is_bundled:
+            self._alone.add(stream)
         self.machine(stream).restore(_read(stream, self._kind(stream).snapshots, snapshot))
 
     def apply(self, event: StateEvent) -> None:
         if not event.payload:
             self.remove(event.stream)
             return
-        self._changed(event.stream)
+        self.changed(event.stream)
         self.machine(event.stream).apply(_read(event.stream, self._kind(event.stream).events, event.payload))
 
     # Checkpoints.
 
-    def begin_snapshots(self) -> tuple[dict[str, bytes | None], dict[str, int]]:
-        """Snapshots of what changed, None for what is gone; and a note of how far they go."""
-        snapshots = {
-            stream: _encode(self._machines[stream].snapshot()) if stream in self._machines else None
-            for stream in self._changes
-        }
+    def begin_round(self, *, is_first: bool) -> tuple[int, Iterable[Touched]]:
+        """Of what to make snapshots ahead, by `make_ahead`: how much that is, and what.
+
+        Between writes, so that all events so far are applied. The first round is about everything, the next ones about
+        what changed since the one before.
+        """
+        if self._touched is not None and not is_first:
+            again, self._touched = self._touched, set()
+            return len(again), again
+        self._touched, self._ahead, self._parts_ahead = set(), {}, {}
+        streams = list(self._units)
+        count, found = len(streams), [_with_each(streams)]
+        for stream, machine in self._machines.items():
+            if stream in self._changes and self._kind(stream).part_of is not None:
+                keys = cast(Parted, machine).part_keys()
+                self._parts_ahead[stream] = {}
+                count += len(keys)
+                found.append(zip(repeat(stream), keys))
+        return count, chain.from_iterable(found)
+
+    def make_ahead(self, what: Touched) -> None:
+        stream, part = what
+        machine, kind = self._machines.get(stream), self._kind(stream)
+        if kind.part_of is not None:
+            parts = self._parts_ahead.setdefault(stream, {})
+            found = None if machine is None else cast(Parted, machine).part(part)
+            if found is None:
+                parts.pop(part, None)
+            else:
+                parts[part] = _encode(found)
+        elif kind.is_bundled:
+            members = self._ahead.setdefault(_unit_of(kind, stream), {})
+            if machine is None:
+                members.pop(stream, None)
+            else:
+                members[stream] = _encode(machine.snapshot())
+
+    def begin_snapshots(self) -> tuple[dict[str, Payload | None], dict[str, int]]:
+        """Snapshots of what changed, None for what is gone; and a note of how far they go.
+
+        Between writes. What was not made ahead is made now; the rest is put together when it is asked for.
+        """
+        for what in self.begin_round(is_first=self._touched is None)[1]:
+            self.make_ahead(what)
+        snapshots = {name: self._payload(name) for name in self._changes}
+        for stream in self._alone:
+            if self._units.get(stream, "") in self._changes or stream not in self._machines:
+                snapshots[stream] = None
+        self._touched, self._ahead, self._parts_ahead = None, {}, {}
         return snapshots, dict(self._changes)
+
+    def _payload(self, name: str) -> Payload | None:
+        if name.startswith(BUNDLE):
+            members = self._ahead.get(name)
+            return partial(_encode, members) if members else None
+        machine = self._machines.get(name)
+        if machine is None:
+            return None
+        if name in self._parts_ahead:
+            return partial(joined, self._parts_ahead[name].values())
+        if self._kind(name).is_frozen:
+            return partial(encode_pieces, machine.snapshot())
+        return _encode(machine.snapshot())
 
     def finish_snapshots(self, noted: dict[str, int]) -> None:
         """The snapshots are durable: only what changed after them needs another."""
+        self._alone = {stream for stream in self._alone if self._units.get(stream, "") not in noted}
         for stream, changes in noted.items():
             if self._changes.get(stream) == changes:
                 del self._changes[stream]
+
+
+def _unit_of(kind: Kind, stream: str) -> str:
+    return intern(f"{BUNDLE}{kind.prefix}{crc32(stream.encode()) % UNITS}")
+
+
+def _with_each(streams: Iterable[str]) -> Iterator[Touched]:
+    return zip(streams, repeat(None))
 
 
 def _read(stream: str, decoder: msgspec.msgpack.Decoder[Any], content: bytes) -> Any:

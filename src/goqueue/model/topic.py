@@ -8,6 +8,7 @@ from typing import Annotated, NewType, Self
 import msgspec
 
 from goqueue.errors import InvalidRequest
+from goqueue.model.idle_retention import OffsetsRetention
 
 __all__ = [
     "Backoff",
@@ -160,6 +161,9 @@ class TopicConfig(msgspec.Struct, frozen=True):
     """Whose schemas values have to fit; None for the subject of the topic's own name."""
     trace_rate: TraceRate | None = None
     """The share of records that are traced, 0 to 1; None for what the broker's settings say."""
+    offsets_retention_ms: OffsetsRetention | None = None
+    """How long a consumer group that has read the topic is kept when it is empty; None for what the broker's settings
+    say. Of several topics that a group has read, the longest counts."""
 
 
 class WantedConfig(TopicConfig, frozen=True, forbid_unknown_fields=True):

@@ -14,6 +14,7 @@ import msgspec
 
 from goqueue.adapters.disk.files import FileSystem, read_whole, remove_file, write_atomically
 from goqueue.codec import crc32c
+from goqueue.engine.ports import Payload
 from goqueue.model.log import SegmentInfo
 
 __all__ = [
@@ -115,9 +116,10 @@ def snapshot_path(folder: str, stream: str, lsn: int) -> str:
     return f"{folder}/{SNAPSHOTS}/{digest}-{lsn:020d}.snap"
 
 
-def save_snapshots(files: FileSystem, folder: str, lsn: int, snapshots: Mapping[str, bytes]) -> None:
+def save_snapshots(files: FileSystem, folder: str, lsn: int, snapshots: Mapping[str, Payload]) -> None:
     for stream, payload in snapshots.items():
-        body = msgspec.msgpack.encode(SnapshotFile(stream, lsn, payload))
+        made = payload() if callable(payload) else payload
+        body = msgspec.msgpack.encode(SnapshotFile(stream, lsn, made))
         _save_twice(files, snapshot_path(folder, stream, lsn), seal(b"GQSN", body))
 
 

@@ -6,6 +6,7 @@ from goqueue.adapters.disk.checkpoint import CheckpointState, remove_old_snapsho
 from goqueue.adapters.disk.files import FileSystem
 from goqueue.adapters.disk.group_write import refusal_of
 from goqueue.adapters.disk.log import DiskLog
+from goqueue.engine.ports import Payload
 from goqueue.errors import LogReadOnly
 
 __all__ = ["CheckpointWork"]
@@ -20,7 +21,7 @@ class CheckpointWork:
         folder: str,
         lsn: int,
         logs: Mapping[str, DiskLog],
-        snapshots: Mapping[str, bytes | None],
+        snapshots: Mapping[str, Payload | None],
         earlier_snapshots: Mapping[str, int],
     ) -> None:
         self._files = files

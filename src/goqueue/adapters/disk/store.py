@@ -38,6 +38,7 @@ from goqueue.engine.ports import (
     Entry,
     Log,
     Operation,
+    Payload,
     Recovery,
     SlowWork,
     StorageObserver,
@@ -344,7 +345,7 @@ class DiskStore:
 
     # Checkpoints and compaction.
 
-    def begin_checkpoint(self, snapshots: Mapping[str, bytes | None]) -> SlowWork:
+    def begin_checkpoint(self, snapshots: Mapping[str, Payload | None]) -> SlowWork:
         """`snapshots` names the streams that changed since the last checkpoint; None for one that is gone."""
         stuck = next((log.failure for log in self._logs.values() if log.sync_failed), None)
         if stuck is not None:

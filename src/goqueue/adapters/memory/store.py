@@ -13,6 +13,7 @@ from goqueue.engine.ports import (
     DropSegments,
     Entry,
     Log,
+    Payload,
     Recovery,
     SlowWork,
     StateEvent,
@@ -51,10 +52,14 @@ class MemoryDisk:
 
 
 class _CheckpointWork:
-    def __init__(self, disk: MemoryDisk, snapshots: Mapping[str, bytes | None]) -> None:
+    def __init__(self, disk: MemoryDisk, snapshots: Mapping[str, Payload | None]) -> None:
         self._disk = disk
         merged = {**disk.checkpoint.snapshots, **snapshots}
-        kept = {stream: payload for stream, payload in merged.items() if payload is not None}
+        kept = {
+            stream: payload() if callable(payload) else payload
+            for stream, payload in merged.items()
+            if payload is not None
+        }
         self.checkpoint = _Checkpoint(disk.written_lsn, kept)
 
     def run(self) -> None:
@@ -201,7 +206,7 @@ class MemoryStore:
 
     # Checkpoints and compaction.
 
-    def begin_checkpoint(self, snapshots: Mapping[str, bytes | None]) -> SlowWork:
+    def begin_checkpoint(self, snapshots: Mapping[str, Payload | None]) -> SlowWork:
         return _CheckpointWork(self._disk, snapshots)
 
     def finish_checkpoint(self, work: SlowWork) -> None:

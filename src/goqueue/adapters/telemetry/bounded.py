@@ -30,21 +30,23 @@ class Names(Generic[Name]):
     def __init__(self, most: int, others: Name) -> None:
         self._most = most
         self._others = others
-        self._known: set[Name] = set()
+        self._known: Mapping[Name, object] = {}
         self._named: set[Name] = set()
 
     def __contains__(self, name: Name) -> bool:
         return name in self._named
 
     def update(self, present: Iterable[Name]) -> None:
-        there = dict.fromkeys(present)
-        self._named.intersection_update(there)
-        self._known.intersection_update(there)
-        for name in there:
-            if name not in self._known:
-                self._known.add(name)
-                if len(self._named) < self._most and name != self._others:
+        """Those that are there now. While there is no room for another, this takes no longer for very many."""
+        there = present if isinstance(present, dict) else dict.fromkeys(present)
+        self._named = {name for name in self._named if name in there}
+        if len(self._named) < self._most:
+            for name in there:
+                if name not in self._known and name != self._others:
                     self._named.add(name)
+                    if len(self._named) == self._most:
+                        break
+        self._known = there
 
 
 class Sums(Generic[Name]):
@@ -52,14 +54,25 @@ class Sums(Generic[Name]):
 
     def __init__(self, width: int) -> None:
         self._seen: dict[Name, Sequence[int]] = {}
+        self._met: dict[Name, Sequence[int]] = {}
         self.totals = [0] * width
 
     def update(self, counts: Mapping[Name, Sequence[int]]) -> None:
         """What each has counted by now."""
         for name, now in counts.items():
-            before = self._seen.get(name)
-            for place, value in enumerate(now):
-                grown = value - before[place] if before is not None else value
-                # It went and came again, and began at nothing.
-                self.totals[place] += value if grown < 0 else grown
-        self._seen = dict(counts)
+            self.meet(name, now)
+        self.finish()
+
+    def meet(self, name: Name, now: Sequence[int]) -> None:
+        """As `update`, one by one; `finish` has to follow when all were met. Of those at 0 nothing is kept."""
+        if not any(now):
+            return
+        before = self._seen.get(name)
+        for place, value in enumerate(now):
+            grown = value - before[place] if before is not None else value
+            # It went and came again, and began at nothing.
+            self.totals[place] += value if grown < 0 else grown
+        self._met[name] = now
+
+    def finish(self) -> None:
+        self._seen, self._met = self._met, {}

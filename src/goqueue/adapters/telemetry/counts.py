@@ -31,6 +31,13 @@ REBUILDS = Family("goqueue_storage_id_index_rebuilds", "counter", "Times the ind
 TRIPPED = Family(
     "goqueue_consumer_tripped_breakers", "counter", "Groups paused because their dead letters came too fast"
 )
+EXPIRED_GROUPS = Family("goqueue_consumer_expired_groups", "counter", "Groups forgotten after they were empty for long")
+FORGOTTEN_PRODUCERS = Family(
+    "goqueue_broker_forgotten_producers", "counter", "Silent producers forgotten, in each partition they wrote to"
+)
+EXPIRED_TRANSACTIONAL_IDS = Family(
+    "goqueue_broker_expired_transactional_ids", "counter", "Transactional ids forgotten after they were idle for long"
+)
 FAILED_JOBS = Family("goqueue_storage_failed_jobs", "counter", "Maintenance jobs that failed, by name", ("task",))
 SPANS_SENT = Family("goqueue_broker_spans_sent", "counter", "Spans written or exported", ("to",))
 SPANS_DROPPED = Family(
@@ -40,7 +47,8 @@ SPANS_FAILED = Family("goqueue_broker_spans_failed", "counter", "Spans that coul
 FAMILIES = (
     *(DAMAGED_RANGES, DAMAGED_BYTES, DAMAGED_FILES, FAILED_READS, DAMAGED_ENTRIES, DROPPED_TAIL),
     *(FAILED_LOGS, STORAGE_FAILED, DISK_FULL),
-    *(DROPPED_SEGMENTS, DROPPED_BYTES, REBUILDS, TRIPPED, FAILED_JOBS, SPANS_SENT, SPANS_DROPPED, SPANS_FAILED),
+    *(DROPPED_SEGMENTS, DROPPED_BYTES, REBUILDS, TRIPPED, EXPIRED_GROUPS, FORGOTTEN_PRODUCERS),
+    *(EXPIRED_TRANSACTIONAL_IDS, FAILED_JOBS, SPANS_SENT, SPANS_DROPPED, SPANS_FAILED),
 )
 
 
@@ -89,6 +97,9 @@ class Counts:
         self.dropped_bytes = Count(DROPPED_BYTES)
         self.id_index_rebuilds = Count(REBUILDS)
         self.tripped_breakers = Count(TRIPPED)
+        self.expired_groups = Count(EXPIRED_GROUPS)
+        self.forgotten_producers = Count(FORGOTTEN_PRODUCERS)
+        self.expired_transactional_ids = Count(EXPIRED_TRANSACTIONAL_IDS)
         self.failed_jobs = Count(FAILED_JOBS)
         self.spans_sent = Count(SPANS_SENT)
         self.spans_dropped = Count(SPANS_DROPPED)

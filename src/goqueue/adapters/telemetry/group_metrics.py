@@ -12,6 +12,7 @@ from goqueue.adapters.telemetry.head_ages import HeadAges
 from goqueue.core.groups.state.lifecycle import GroupState
 from goqueue.engine.broker import Broker
 from goqueue.engine.group_load import GroupLoad, group_loads, watched_groups
+from goqueue.engine.slices import in_slices
 from goqueue.model.priority import LANES, NORMAL
 
 __all__ = ["FAMILIES", "GroupMetrics"]
@@ -43,6 +44,7 @@ GROUPS = Family("goqueue_consumer_groups", "gauge", "Groups, by state", ("state"
 FAMILIES = (LAG, READY, IN_FLIGHT, RETRYING, OLDEST, SETTLED, MEMBERS, PAUSED, REBALANCING, REBALANCES, GROUPS)
 
 Place = tuple[str, str]
+STATES = {state: state.value.lower() for state in GroupState}
 
 
 class _Shown:
@@ -82,45 +84,54 @@ class GroupMetrics:
         self._states: Counter[str] = Counter()
 
     async def look(self) -> None:
-        self._look_at_groups()
-        loads = await group_loads(self._broker)
-        self._places.update((load.group, load.topic) for load in loads)
-        await self._ages.look([load for load in loads if (load.group, load.topic) in self._places])
-        self._shown, self._settled = {}, {}
-        others: dict[Place, list[int]] = {}
-        for load in loads:
+        """Of groups without a name only sums are kept: there may be very many."""
+        await self._look_at_groups()
+        places: dict[Place, None] = {}
+        async for load in group_loads(self._broker):
+            places[load.group, load.topic] = None
+        self._places.update(places)
+        shown: dict[Place, _Shown] = {}
+        settled: dict[Place, int] = {}
+        named: list[GroupLoad] = []
+        has_others = False
+        async for load in group_loads(self._broker):
             place = (load.group, load.topic)
-            is_named = place in self._places
-            oldest_s = self._ages.oldest_s(load) if is_named else 0.0
-            self._shown.setdefault(place if is_named else (OTHER, OTHER), _Shown()).add(load, oldest_s)
-            if is_named:
-                self._settled[place] = load.settled
-            else:
-                others[place] = [load.settled]
-        self._others.update(others)
-        if others:
-            self._settled[OTHER, OTHER] = self._others.totals[0]
+            if place in self._places:
+                named.append(load)
+                settled[place] = load.settled
+                continue
+            has_others = True
+            shown.setdefault((OTHER, OTHER), _Shown()).add(load, 0.0)
+            self._others.meet(place, [load.settled])
+        self._others.finish()
+        if has_others:
+            settled[OTHER, OTHER] = self._others.totals[0]
+        await self._ages.look(named)
+        for load in named:
+            shown.setdefault((load.group, load.topic), _Shown()).add(load, self._ages.oldest_s(load))
+        self._shown, self._settled = shown, settled
 
-    def _look_at_groups(self) -> None:
-        groups = list(watched_groups(self._broker))
-        self._names.update(group.name for group in groups)
+    async def _look_at_groups(self) -> None:
+        groups = {group.name: group for group in watched_groups(self._broker)}
+        self._names.update(dict.fromkeys(groups))
         self._members, self._paused = Counter(), Counter()
         self._rebalancing, self._rebalances = Counter(), Counter()
         self._states = Counter(dict.fromkeys(("empty", "rebalancing", "stable"), 0))
-        others: dict[str, list[int]] = {}
-        for group in groups:
+        has_others = False
+        async for group in in_slices(groups.values()):
             is_named = group.name in self._names
             name = group.name if is_named else OTHER
             self._members[name] += group.member_count
             self._paused[name] += group.is_paused
             self._rebalancing[name] += group.state is GroupState.REBALANCING
-            self._states[group.state.value.lower()] += 1
+            self._states[STATES.get(group.state, "empty")] += 1
             if is_named:
                 self._rebalances[name] = group.rebalance_count
             else:
-                others[group.name] = [group.rebalance_count]
-        self._others_rebalanced.update(others)
-        if others:
+                has_others = True
+                self._others_rebalanced.meet(group.name, [group.rebalance_count])
+        self._others_rebalanced.finish()
+        if has_others:
             self._rebalances[OTHER] = self._others_rebalanced.totals[0]
 
     def families(self) -> Iterator[Metric]:

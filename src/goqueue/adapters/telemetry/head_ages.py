@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 from goqueue import codec
 from goqueue.engine.broker import Broker
-from goqueue.engine.group_load import GroupLoad, others_turn
+from goqueue.engine.group_load import GroupLoad
 from goqueue.engine.partition import Partition
+from goqueue.engine.slices import others_turn
 from goqueue.errors import GoQueueError
 
 __all__ = ["HeadAges"]

@@ -40,7 +40,7 @@ class _Scrape(Collector):
 
     async def look(self) -> None:
         """On the event loop, before each `collect`."""
-        self._topics.look()
+        await self._topics.look()
         self._broker.look()
         await self._groups.look()
 

@@ -1,6 +1,7 @@
 """Tell the operator, in the log and in the metrics, what storage and maintenance report."""
 
 from collections import OrderedDict
+from collections.abc import Sequence
 
 from goqueue.adapters.telemetry.counts import Counts
 from goqueue.adapters.telemetry.logs import Logger
@@ -11,6 +12,8 @@ from goqueue.model.log import Damage, LogId
 __all__ = ["MaintenanceReporter", "StorageReporter"]
 
 REMEMBERED_DAMAGE = 10_000
+NAMED = 20
+"""Groups in one line of the log."""
 
 
 class StorageReporter:
@@ -102,6 +105,16 @@ class MaintenanceReporter:
     def id_index_rebuilt(self, ids: int) -> None:
         self._counts.id_index_rebuilds.add()
         self._log.warning("the index of ids was built from the records of each topic's window", ids=ids)
+
+    def groups_expired(self, groups: Sequence[str]) -> None:
+        self._counts.expired_groups.add(len(groups))
+        more = {"more": len(groups) - NAMED} if len(groups) > NAMED else {}
+        self._log.info("groups expired: they were empty for their retention", groups=list(groups[:NAMED]), **more)
+
+    def producers_forgotten(self, producers: int, transactional_ids: int) -> None:
+        self._counts.forgotten_producers.add(producers)
+        self._counts.expired_transactional_ids.add(transactional_ids)
+        self._log.info("silent producers forgotten", in_partitions=producers, transactional_ids=transactional_ids)
 
     def group_paused(self, group: str, reason: str) -> None:
         self._counts.tripped_breakers.add()

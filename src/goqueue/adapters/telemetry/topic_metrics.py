@@ -8,6 +8,7 @@ from goqueue.adapters.telemetry.bounded import Names, Sums
 from goqueue.adapters.telemetry.families import OTHER, counter, gauge
 from goqueue.adapters.telemetry.family import Family
 from goqueue.engine.broker import Broker
+from goqueue.engine.slices import in_slices
 from goqueue.engine.tally import TopicTally
 from goqueue.model.topic import TopicName
 
@@ -89,19 +90,23 @@ class TopicMetrics:
         self._gauges: dict[str, list[int]] = {}
         self.log_bytes = self.segments = self.delayed = 0
 
-    def look(self) -> None:
+    async def look(self) -> None:
         tallies = list(self._broker.tally)
         self._names.update(name for name, _ in tallies)
-        others: dict[str, list[int]] = {}
+        has_others = False
         self._counts = {}
-        for name, tally in tallies:
+        async for name, tally in in_slices(tallies):
             counts = [read(tally) for _, read in COUNTERS]
-            (self._counts if name in self._names else others)[name] = counts
-        self._others.update(others)
-        if others:
+            if name in self._names:
+                self._counts[name] = counts
+            else:
+                has_others = True
+                self._others.meet(name, counts)
+        self._others.finish()
+        if has_others:
             self._counts[OTHER] = list(self._others.totals)
         self._look_at_refusals(tallies)
-        self._look_at_logs()
+        await self._look_at_logs()
 
     def _look_at_refusals(self, tallies: list[tuple[str, TopicTally]]) -> None:
         self._refused = {}
@@ -117,9 +122,11 @@ class TopicMetrics:
             sums.update(others.get(code, {}))
             self._refused[OTHER, code] = sums.totals[0]
 
-    def _look_at_logs(self) -> None:
+    async def _look_at_logs(self) -> None:
         self._gauges = {}
-        for topic in self._broker.catalog:
+        async for topic in in_slices(list(self._broker.catalog)):
+            if topic.name not in self._broker.catalog:
+                continue
             shown = str(topic.name) if topic.name in self._names else OTHER
             seen = self._gauges.setdefault(shown, [0] * len(GAUGES))
             for place, value in enumerate(self._seen(topic.name)):

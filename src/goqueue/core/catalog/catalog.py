@@ -25,6 +25,9 @@ class Catalog:
     def __len__(self) -> int:
         return len(self._topics)
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._topics
+
     def topic(self, name: TopicName) -> Topic:
         try:
             return self._topics[name]

@@ -45,6 +45,9 @@ KEPT_FAILURES = 10
 KEPT_ENDS = 5000
 LONGEST_REASON = 300
 NONE_MOVED: Mapping[int, int] = {}
+NOTHING = BitMap64()
+NO_KEY_ORDER = KeyOrder()
+"""Both stay empty."""
 
 
 class Lanes(Protocol):
@@ -134,6 +137,27 @@ class Retries(NamedTuple):
 class Delivery:
     """`lanes` is the partition's."""
 
+    __slots__ = (
+        "_again",
+        "_ahead",
+        "_all_lanes",
+        "_asleep",
+        "_attempts",
+        "_ends",
+        "_floor",
+        "_frontiers",
+        "_grants",
+        "_in_flight",
+        "_key_order",
+        "_lanes",
+        "_rest_heap",
+        "_resting",
+        "_settled",
+        "in_key_order",
+        "is_open",
+        "leased_at",
+    )
+
     def __init__(self, lanes: Lanes) -> None:
         self._lanes = self._all_lanes = lanes
         self._in_flight = InFlight()
@@ -141,6 +165,8 @@ class Delivery:
         self.is_open = False
         self.in_key_order = False
         """Then there is one lane only: a key has one order, whatever the priorities of its records."""
+        self.leased_at = InstantNs(0)
+        """When something was leased last."""
         self._start(0)
 
     def _start(self, floor: int) -> None:
@@ -154,9 +180,10 @@ class Delivery:
         self._attempts: dict[int, Attempts] = {}
         self._resting: dict[int, InstantNs] = {}
         self._rest_heap: list[tuple[InstantNs, int]] = []
-        self._again = [BitMap64() for _ in range(LANES)]
-        self._ahead = [Ahead(self._lanes, lane) for lane in range(LANES)]
-        self._key_order = KeyOrder()
+        # Most queues have nothing in most of these, and there may be very many queues.
+        self._again = [NOTHING] * LANES
+        self._ahead: dict[int, Ahead] = {}
+        self._key_order = KeyOrder() if self.in_key_order else NO_KEY_ORDER
         self._ends: dict[int, int] = {}
         """The grants under which records ended, where that is not plain; of dead letters they are negative."""
 
@@ -173,7 +200,7 @@ class Delivery:
             return True
         if not self._lanes:
             return self.frontier(NORMAL) < end
-        return any(ahead.count(self.frontier(lane), end, 1) for lane, ahead in enumerate(self._ahead))
+        return any(self._ahead_in(lane).count(self.frontier(lane), end, 1) for lane in range(LANES))
 
     @property
     def has_again(self) -> bool:
@@ -193,9 +220,12 @@ class Delivery:
         if not self._lanes:
             counts[NORMAL] += max(0, end - frontiers.get(NORMAL, self.frontier(NORMAL)))
             return counts
-        for lane, ahead in enumerate(self._ahead):
+        for lane in range(LANES):
             first = frontiers.get(lane, self.frontier(lane))
-            counts[lane] += self._lanes.count(lane, first, end) if enough is None else ahead.count(first, end, enough)
+            if enough is None:
+                counts[lane] += self._lanes.count(lane, first, end)
+            else:
+                counts[lane] += self._ahead_in(lane).count(first, end, enough)
         return counts
 
     def again(self, lane: int, limit: int) -> list[int]:
@@ -214,7 +244,7 @@ class Delivery:
         if lane == NORMAL and not self._lanes:
             # They lie side by side, so there is no need to write them out.
             return range(first, max(first, min(end, first + limit)))
-        return self._ahead[lane].find(first, end, limit)
+        return self._ahead_in(lane).find(first, end, limit)
 
     def is_key_free(self, key: int) -> bool:
         return self._key_order.is_free(key)
@@ -333,13 +363,13 @@ class Delivery:
         """Records that slept and are hidden no more may be delivered. Not an event: it follows from the delays."""
         for offset in self._asleep:
             if not is_hidden(offset):
-                self._again[self._lane_of(offset)].add(offset)
+                self._deliver_again(offset)
 
     def wake_these(self, offsets: Iterable[int]) -> bool:
         """As `wake`, for records that have just fallen due; whether one of them was asleep here."""
         woken = [offset for offset in offsets if offset in self._asleep]
         for offset in woken:
-            self._again[self._lane_of(offset)].add(offset)
+            self._deliver_again(offset)
         return bool(woken)
 
     def reposition(self, offset: int) -> Repositioned:
@@ -367,6 +397,15 @@ class Delivery:
     @property
     def resting_count(self) -> int:
         return len(self._resting)
+
+    def is_busy(self, *, now: InstantNs) -> bool:
+        """Whether something happens without a poll: a lease may end, a retry or a delayed record fall due."""
+        if self._grants.leased:
+            return True
+        rested = self.next_rested()
+        if rested is not None and rested > now:
+            return True
+        return len(self._asleep) > sum(self._asleep.intersection_cardinality(lane) for lane in self._again)
 
     def leased_by_lane(self) -> list[int]:
         counts = [0] * LANES
@@ -486,6 +525,7 @@ class Delivery:
         self._start(floor)
 
     def _lease(self, event: Leased) -> None:
+        self.leased_at = event.at
         taken = unpack(event.records)
         self._grants.add(Grant(event.grant, event.consumer, event.at, event.deadline, taken))
         if not taken:
@@ -548,7 +588,7 @@ class Delivery:
             if lane:
                 lane.difference_update(offsets)
         for turn in self._key_order.end(offsets):
-            self._again[self._lane_of(turn)].add(turn)
+            self._deliver_again(turn)
         self._settled |= offsets
         if self._floor in self._settled:
             self._raise_floor()
@@ -572,7 +612,7 @@ class Delivery:
         while self._rest_heap and (at := self.next_rested()) is not None and at <= now:
             offset = heapq.heappop(self._rest_heap)[1]
             # It still counts as resting, so that a snapshot of now says when; only the heap has let it go.
-            self._again[self._lane_of(offset)].add(offset)
+            self._deliver_again(offset)
 
     def _forget(self, below: int) -> None:
         if below <= self._floor:
@@ -590,7 +630,7 @@ class Delivery:
         for lane in self._again:
             lane.remove_range(0, below)
         for turn in turns:
-            self._again[self._lane_of(turn)].add(turn)
+            self._deliver_again(turn)
         self._frontiers = [max(frontier, below) for frontier in self._frontiers]
         self._floor = below
         if below in self._settled:
@@ -633,12 +673,14 @@ class Delivery:
             self.is_open,
             self.in_key_order,
             tuple(self._ends.items()),
+            self.leased_at,
         )
 
     def restore(self, kept: KeptDelivery) -> None:
         """`wake` has to follow when all is restored and applied."""
         self._open(kept.floor, in_key_order=kept.in_key_order)
         self.is_open = kept.is_open
+        self.leased_at = kept.leased_at
         self._frontiers = list(kept.frontiers)
         self._settled = BitMap64.deserialize(kept.settled)
         self._asleep = BitMap64.deserialize(kept.asleep)
@@ -652,7 +694,7 @@ class Delivery:
         self._ends = dict(kept.ends)
         for offset, _ in kept.keys:
             if offset not in self._grants.leased and offset not in self._attempts:
-                self._again[self._lane_of(offset)].add(offset)
+                self._deliver_again(offset)
 
     # Steps that commands share.
 
@@ -663,6 +705,18 @@ class Delivery:
         missing = next((offset for offset in offsets if grant is None or offset not in grant.records), None)
         if missing is not None:
             raise UnknownReceipt(f"record {missing} is not leased under this receipt any more")
+
+    def _ahead_in(self, lane: int) -> Ahead:
+        found = self._ahead.get(lane)
+        if found is None:
+            found = self._ahead[lane] = Ahead(self._lanes, lane)
+        return found
+
+    def _deliver_again(self, offset: int) -> None:
+        lane = self._lane_of(offset)
+        if self._again[lane] is NOTHING:
+            self._again[lane] = BitMap64()
+        self._again[lane].add(offset)
 
     def _lane_of(self, offset: int) -> int:
         return self._lanes.priority_of(offset)

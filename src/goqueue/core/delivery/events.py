@@ -138,3 +138,5 @@ class KeptDelivery(msgspec.Struct, frozen=True, array_like=True):
     in_key_order: bool = False
     ends: tuple[tuple[int, int], ...] = ()
     """How records that had more than one delivery ended: offset and grant, the grant negative for a dead letter."""
+    leased_at: InstantNs = InstantNs(0)
+    """When something was leased last; 0 when that was before this was kept."""

@@ -2,6 +2,7 @@
 
 import heapq
 from collections.abc import Iterable, Iterator
+from sys import intern
 
 from pyroaring import BitMap64
 
@@ -24,7 +25,7 @@ class Grant:
         self, number: int, consumer: str, leased_at: InstantNs, deadline: InstantNs, records: BitMap64
     ) -> None:
         self.number = number
-        self.consumer = consumer
+        self.consumer = intern(consumer)
         self.leased_at = leased_at
         self.deadline = deadline
         self.records = records
@@ -36,6 +37,8 @@ class Grant:
 
 class InFlight(dict[str, int]):
     """How many records each consumer has; those that have none are not in here."""
+
+    __slots__ = ()
 
     def add(self, consumer: str, change: int) -> None:
         count = self.get(consumer, 0) + change
@@ -50,6 +53,8 @@ class Grants:
 
     What it counts of each consumer, `total` counts as well, together with that of other partitions.
     """
+
+    __slots__ = ("_by_number", "_heap", "_in_flight", "_total", "last_number", "leased")
 
     def __init__(self, total: InFlight | None = None) -> None:
         self._by_number: dict[int, Grant] = {}

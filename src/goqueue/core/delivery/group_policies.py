@@ -3,6 +3,7 @@
 import msgspec
 
 from goqueue.errors import InvalidRequest
+from goqueue.model.idle_retention import OffsetsRetention
 from goqueue.model.topic import Backoff, Jitter, MaxAttempts, TopicConfig, Visibility
 
 __all__ = ["GroupPolicies", "GroupPolicy", "KeptPolicy", "PolicySet"]
@@ -18,6 +19,7 @@ class GroupPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     retry_backoff_ms: Backoff | None = None
     retry_backoff_max_ms: Backoff | None = None
     retry_jitter: Jitter | None = None
+    offsets_retention_ms: OffsetsRetention | None = None
 
     def over(self, config: TopicConfig) -> TopicConfig:
         """The settings of the topic as they hold for the group."""

@@ -11,6 +11,8 @@ NO_KEY = 0
 class KeyOrder:
     """Keys are known by their hashes: two that collide are put in one order, which does no harm."""
 
+    __slots__ = ("_busy", "_deferred", "_key_of", "_queues")
+
     def __init__(self) -> None:
         self._key_of: dict[int, int] = {}
         """Of the record under way of each key: leased, resting until it is tried again, or next in turn."""

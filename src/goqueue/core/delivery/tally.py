@@ -14,6 +14,8 @@ class Tally:
     What it counts, each of `totals` counts as well.
     """
 
+    __slots__ = ("_all", "dead_lettered", "expired", "nacked", "rejected", "settled")
+
     def __init__(self, *totals: "Tally") -> None:
         self._all = (self, *totals)
         self.settled = 0

@@ -22,6 +22,7 @@ from goqueue.core.groups.events import (
     GroupResumed,
     MemberRemoved,
     MemberTold,
+    OffsetsCommitted,
     OffsetsForgotten,
     RevocationConfirmed,
 )
@@ -37,13 +38,20 @@ from goqueue.model.log import LogId
 
 __all__ = ["Group"]
 
+NO_SESSIONS = Sessions(Ledger(""))
+"""Of all groups without members. It stays empty."""
+
 
 class Group:
     """Three kinds of callers: members, the broker, operators. Every command may refuse with an error of `errors.py`."""
 
+    __slots__ = ("_ledger", "_seen_at", "_sessions")
+
     def __init__(self, name: str) -> None:
         self._ledger = Ledger(name)
-        self._sessions = Sessions(self._ledger)
+        self._sessions = NO_SESSIONS
+        self._seen_at = InstantNs(0)
+        """When it was used last, also in a way that changed nothing of it. Not written down."""
 
     # What members ask
 
@@ -155,7 +163,26 @@ class Group:
 
     def start_sessions(self, *, now: InstantNs) -> None:
         """After a restart, when all is restored and applied: nobody is late for the time the broker was away."""
-        self._sessions.start(now=now)
+        self._start_sessions(now)
+        if not self.used_at:
+            # Of an older version, which did not say.
+            self.use(now=now)
+
+    # Whether it is still used
+
+    def use(self, *, now: InstantNs) -> None:
+        """Somebody does something for the group that changes nothing of it: polls, or commits what is committed."""
+        self._seen_at = now
+
+    @property
+    def used_at(self) -> InstantNs:
+        """When the group was used last, as far as that is known."""
+        return max(self._seen_at, self._ledger.used_at)
+
+    def note_use(self, *, after_ns: int) -> list[GroupEvent]:
+        """What makes the last use outlast a restart, when that is so much later than what is written down."""
+        is_late = self._seen_at >= self._ledger.used_at + after_ns
+        return [OffsetsCommitted(self._seen_at, ())] if is_late and self.state is not GroupState.DEAD else []
 
     # What operators ask
 
@@ -245,7 +272,13 @@ class Group:
 
     def apply(self, event: GroupEvent) -> None:
         self._ledger.apply(event)
+        if self._sessions is NO_SESSIONS:
+            if not len(self._ledger.roster):
+                return
+            self._sessions = Sessions(self._ledger)
         self._sessions.follow(event)
+        if not len(self._ledger.roster):
+            self._sessions = NO_SESSIONS
 
     def snapshot(self) -> GroupSnapshot:
         return self._ledger.snapshot()
@@ -253,9 +286,14 @@ class Group:
     def restore(self, snapshot: GroupSnapshot) -> None:
         """`start_sessions` has to follow, once all later events are applied."""
         self._ledger.restore(snapshot)
-        self._sessions.start(now=InstantNs(0))
+        self._start_sessions(InstantNs(0))
 
     # Steps that commands share
+
+    def _start_sessions(self, now: InstantNs) -> None:
+        self._sessions = Sessions(self._ledger) if len(self._ledger.roster) else NO_SESSIONS
+        if self._sessions is not NO_SESSIONS:
+            self._sessions.start(now=now)
 
     def _check_alive(self) -> None:
         if self.state is GroupState.DEAD:

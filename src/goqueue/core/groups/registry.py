@@ -26,6 +26,7 @@ class Groups:
 
     def __init__(self) -> None:
         self._groups: dict[str, Group] = {}
+        self._with_members: dict[str, Group] = {}
 
     def __iter__(self) -> Iterator[Group]:
         return iter(self._groups.values())
@@ -53,7 +54,18 @@ class Groups:
             group.apply(event)
         if group.state is GroupState.DEAD:
             del self._groups[change.group]
+        self._note_members(group)
         return group
+
+    def with_members(self) -> list[Group]:
+        """Those that time may change; there may be far more without members."""
+        return list(self._with_members.values())
+
+    def _note_members(self, group: Group) -> None:
+        if group.member_count:
+            self._with_members[group.name] = group
+        else:
+            self._with_members.pop(group.name, None)
 
     def start_sessions(self, *, now: InstantNs) -> None:
         """After a restart, when everything is restored and applied."""
@@ -63,8 +75,17 @@ class Groups:
     def snapshot(self) -> tuple[GroupSnapshot, ...]:
         return tuple(group.snapshot() for group in self._groups.values())
 
+    def part_keys(self) -> list[str]:
+        return list(self._groups)
+
+    def part(self, name: str) -> GroupSnapshot | None:
+        """Of one group: the snapshot of all is made of these."""
+        group = self._groups.get(name)
+        return None if group is None else group.snapshot()
+
     def restore(self, snapshots: Iterable[GroupSnapshot]) -> None:
-        self._groups = {}
+        self._groups, self._with_members = {}, {}
         for snapshot in snapshots:
             group = self._groups[snapshot.name] = Group(snapshot.name)
             group.restore(snapshot)
+            self._note_members(group)

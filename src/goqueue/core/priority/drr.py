@@ -41,6 +41,8 @@ class Take(NamedTuple):
 class LaneScheduler:
     """One for each group and partition, or group and topic. `waiting` is how many are ready in each lane."""
 
+    __slots__ = ("_deficits", "_passed_over_since", "_policy")
+
     def __init__(self, policy: LanePolicy) -> None:
         self._policy = policy
         self._deficits = _NONE_OWED

@@ -34,6 +34,8 @@ class LaneFlow:
     A rate is a mean in which older records count less and less, so five numbers are all there is to keep.
     """
 
+    __slots__ = ("_last", "_recent", "_totals")
+
     def __init__(self) -> None:
         self._totals = [0] * LANES
         self._recent = [0.0] * LANES

@@ -2,23 +2,23 @@
 
 A producer numbers its records in each partition. The last five batches of each producer are remembered, as many
 as a client may have under way; an older repeat, or a gap, is refused. Producers that have been silent longest are
-forgotten when there are too many, and after a week.
+forgotten when there are too many, and after a time that is a setting. Such a producer needs another identity: taken for
+a new one, it could write a batch twice.
 """
 
-from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Container, Sequence
 
 import msgspec
 
 from goqueue.core.producers.originals import count_originals
-from goqueue.errors import OutOfOrderSequence, ProducerFenced
+from goqueue.errors import OutOfOrderSequence, ProducerFenced, UnknownProducer
 from goqueue.model.ids import InstantNs
 
 __all__ = ["BatchWritten", "ProducerEvent", "ProducerWindow", "written_together"]
 
 BATCHES_REMEMBERED = 5
 PRODUCERS_REMEMBERED = 20_000
-FORGET_AFTER_NS = 7 * 24 * 3600 * 1_000_000_000
 
 
 class BatchWritten(msgspec.Struct, frozen=True, array_like=True):
@@ -61,7 +61,7 @@ class _Producer:
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
-        self.batches: deque[BatchWritten] = deque(maxlen=BATCHES_REMEMBERED)
+        self.batches: list[BatchWritten] = []
         self.next_sequence = 0
         """The number of the record that is expected next."""
 
@@ -78,8 +78,15 @@ class ProducerWindow:
     def check(self, producer_id: int, epoch: int, sequence: int) -> BatchWritten | None:
         """The batch as it was written before, or None when it is the next one; anything else is an error."""
         known = self._producers.get(producer_id)
-        if known is None or epoch > known.epoch:
-            # Of a producer that was forgotten, or comes from another partition, any number is the first.
+        if known is None:
+            if sequence:
+                raise UnknownProducer(
+                    f"producer {producer_id} sent record {sequence}, and nothing is known here of those before it: "
+                    "it was silent for too long",
+                    hint="ask for a new producer id; expiry.producers_retention_ms says how long a silent one is known",
+                )
+            return None
+        if epoch > known.epoch:
             return None
         if epoch < known.epoch:
             raise ProducerFenced(f"producer {producer_id} has a newer epoch, {known.epoch}, than {epoch}")
@@ -102,6 +109,8 @@ class ProducerWindow:
         if known is None or batch.epoch > known.epoch:
             known = self._producers[batch.producer_id] = _Producer(batch.epoch)
         known.batches.append(batch)
+        if len(known.batches) > BATCHES_REMEMBERED:
+            del known.batches[0]
         known.next_sequence = batch.sequence + batch.count
         self._producers.move_to_end(batch.producer_id)
         if len(self._producers) > PRODUCERS_REMEMBERED:
@@ -122,13 +131,18 @@ class ProducerWindow:
         if not known.batches:
             del self._producers[batch.producer_id]
 
-    def forget_silent(self, now: InstantNs) -> None:
-        """Producers not heard of for a week; the oldest come first."""
-        while self._producers:
-            producer_id, known = next(iter(self._producers.items()))
-            if known.batches[-1].timestamp_ns + FORGET_AFTER_NS > now:
-                return
+    def forget_silent(self, before: InstantNs, in_use: Container[int] = ()) -> int:
+        """Producers not heard of since then, but those that are in use; how many that were."""
+        silent = []
+        for producer_id, known in self._producers.items():
+            # The one that was heard of longest ago comes first.
+            if known.batches[-1].timestamp_ns > before:
+                break
+            if producer_id not in in_use:
+                silent.append(producer_id)
+        for producer_id in silent:
             del self._producers[producer_id]
+        return len(silent)
 
     def snapshot(self) -> tuple[BatchWritten, ...]:
         return tuple(batch for known in self._producers.values() for batch in known.batches)

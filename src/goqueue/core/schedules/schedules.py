@@ -31,7 +31,7 @@ from goqueue.model.ids import InstantNs
 
 __all__ = ["MOST_SCHEDULES", "Decision", "Schedules"]
 
-MOST_SCHEDULES = 10_000
+MOST_SCHEDULES = 100_000
 MOST_FIRINGS = 100
 """Decided at a time: finding what was missed takes milliseconds for each schedule, and the broker has other work."""
 MS_NS = 1_000_000

@@ -21,6 +21,7 @@ from goqueue.core.transactions.events import (
     Decided,
     Ended,
     Enlisted,
+    IdsForgotten,
     Joined,
     KeptCoordinator,
     OffsetsAdded,
@@ -104,6 +105,11 @@ class Coordinator:
         self.fence(number, producer_id, epoch)
         if number not in self._ledger.live:
             raise as_refusal(self._ending(number))
+
+    def forget_idle(self, before: InstantNs, most: int) -> IdsForgotten | None:
+        """Transactional ids that were not used since then and have no open transaction; None when there are none."""
+        idle = self._ledger.identities.idle(before, most)
+        return IdsForgotten(idle) if idle else None
 
     # Beginning.
 

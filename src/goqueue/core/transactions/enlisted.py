@@ -1,6 +1,8 @@
 """Who has which transactional id: the newest producer that enlisted under it, and nobody else."""
 
 from collections import OrderedDict
+from collections.abc import Iterable
+from itertools import islice, takewhile
 
 from msgspec.structs import replace
 
@@ -9,11 +11,9 @@ from goqueue.core.transactions.transaction import Ending
 from goqueue.errors import InvalidRequest, NotTransactional, ProducerFenced, TransactionConflict, UnknownProducer
 from goqueue.model.ids import InstantNs
 
-__all__ = ["FORGET_AFTER_NS", "MOST_TIMEOUT_MS", "MOST_TRANSACTIONAL_IDS", "Identities", "check_name", "check_timeout"]
+__all__ = ["MOST_TIMEOUT_MS", "MOST_TRANSACTIONAL_IDS", "Identities", "check_name", "check_timeout"]
 
 MOST_TRANSACTIONAL_IDS = 100_000
-FORGET_AFTER_NS = 7 * 24 * 3600 * 1_000_000_000
-"""An id that was not used for so long, and has no open transaction, is forgotten when another one enlists."""
 LONGEST_INSTANCE = 100
 MOST_TIMEOUT_MS = 15 * 60 * 1000
 LONGEST_NAME = 200
@@ -51,7 +51,7 @@ class Identities:
             )
         known = self._known.get(transactional_id)
         if known is None:
-            self._check_room(now)
+            self._check_room()
         elif known.enlisted.producer_id == producer_id and epoch < known.enlisted.epoch:
             raise fenced(known, epoch)
         if len(instance) > LONGEST_INSTANCE:
@@ -89,8 +89,8 @@ class Identities:
         if known is not None and known.enlisted.producer_id != producer_id:
             raise fenced(known, epoch)
 
-    def _check_room(self, now: InstantNs) -> None:
-        if len(self._known) >= MOST_TRANSACTIONAL_IDS and not self._is_oldest_idle(now):
+    def _check_room(self) -> None:
+        if len(self._known) >= MOST_TRANSACTIONAL_IDS:
             raise InvalidRequest(
                 f"there are {MOST_TRANSACTIONAL_IDS} transactional ids, and there can be no more",
                 hint="use the same transactional id again after a restart, instead of a new one each time",
@@ -104,6 +104,11 @@ class Identities:
     def of_producer(self, producer_id: int) -> KeptIdentity | None:
         transactional_id = self._by_producer.get(producer_id)
         return None if transactional_id is None else self._known[transactional_id]
+
+    def idle(self, before: InstantNs, most: int) -> tuple[str, ...]:
+        """Those not used since then that have no open transaction, as many as `most`."""
+        old = takewhile(lambda one: one.used_at <= before, self._known.values())
+        return tuple(islice((one.enlisted.transactional_id for one in old if not one.open), most))
 
     def last_ending(self, number: int) -> Ending | None:
         """How this one ended, if it is the last of its transactional id."""
@@ -120,11 +125,15 @@ class Identities:
             self._by_producer.pop(old.enlisted.producer_id, None)
             self._use(replace(old, enlisted=event, used_at=event.at))
         self._by_producer[event.producer_id] = event.transactional_id
-        while self._is_oldest_idle(event.at):
-            _, idle = self._known.popitem(last=False)
-            self._by_producer.pop(idle.enlisted.producer_id, None)
-            if idle.last is not None:
-                del self._by_last[idle.last.number]
+
+    def forget(self, transactional_ids: Iterable[str]) -> None:
+        for transactional_id in transactional_ids:
+            gone = self._known.pop(transactional_id, None)
+            if gone is None:
+                continue
+            self._by_producer.pop(gone.enlisted.producer_id, None)
+            if gone.last is not None:
+                del self._by_last[gone.last.number]
 
     def began(self, event: Began) -> None:
         self._use(replace(self._known[event.transactional_id], open=event.number, used_at=event.at))
@@ -140,10 +149,6 @@ class Identities:
         transactional_id = identity.enlisted.transactional_id
         self._known[transactional_id] = identity
         self._known.move_to_end(transactional_id)
-
-    def _is_oldest_idle(self, now: InstantNs) -> bool:
-        oldest = next(iter(self._known.values()))
-        return not oldest.open and oldest.used_at + FORGET_AFTER_NS <= now
 
     # Surviving a restart.
 

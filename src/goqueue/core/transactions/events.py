@@ -11,6 +11,7 @@ __all__ = [
     "Decided",
     "Ended",
     "Enlisted",
+    "IdsForgotten",
     "Joined",
     "KeptCoordinator",
     "KeptDecision",
@@ -90,7 +91,13 @@ class Decided(msgspec.Struct, frozen=True, array_like=True, tag="decided"):
     at: InstantNs
 
 
-CoordinatorEvent = Enlisted | Began | Joined | Pledged | OffsetsAdded | Prepared | Ended | Decided
+class IdsForgotten(msgspec.Struct, frozen=True, array_like=True, tag="ids_forgotten"):
+    """These transactional ids were not used for too long."""
+
+    transactional_ids: tuple[str, ...]
+
+
+CoordinatorEvent = Enlisted | Began | Joined | Pledged | OffsetsAdded | Prepared | Ended | Decided | IdsForgotten
 
 
 class KeptIdentity(msgspec.Struct, frozen=True, array_like=True):

@@ -10,6 +10,7 @@ from goqueue.core.transactions.events import (
     Decided,
     Ended,
     Enlisted,
+    IdsForgotten,
     Joined,
     KeptCoordinator,
     OffsetsAdded,
@@ -58,6 +59,8 @@ class Ledger:
                 self._begin(event)
             case Decided():
                 self.decisions.apply(event)
+            case IdsForgotten(transactional_ids):
+                self.identities.forget(transactional_ids)
             case _ if event.number not in self.live:
                 # The disk was full when it began, and there was room again when it ended.
                 return

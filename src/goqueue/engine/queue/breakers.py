@@ -42,3 +42,8 @@ class Breakers:
         if breaker.add(count, limit, now=now):
             del self._breakers[group, topic]
             self.tripped.append(Tripped(group, topic, limit))
+
+    def forget(self, group: str) -> None:
+        """The group is deleted."""
+        for key in [one for one in self._breakers if one[0] == group]:
+            del self._breakers[key]

@@ -189,10 +189,7 @@ async def return_overdue(broker: Broker) -> int:
     now = broker.clock.now_ns()
     count = 0
     failure: GoQueueError | None = None
-    for state in broker.queues:
-        deadline = state.delivery.next_deadline()
-        if deadline is None or deadline > now:
-            continue
+    for state in broker.queues.leases.due(now):
         for grant, offsets in state.delivery.overdue(now=now, most=SWEPT_AT_ONCE):
             try:
                 became = await _fail(broker, state, partial(_still_overdue, state, grant.number, offsets, now), 0)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from goqueue.core.delivery.delivery import Delivery
-from goqueue.core.delivery.events import DeliveryEvent, Forgotten, Leased, Opened, Repositioned, Settled
+from goqueue.core.delivery.events import DeliveryEvent, Extended, Forgotten, Leased, Opened, Repositioned, Settled
 from goqueue.core.delivery.grants import InFlight
 from goqueue.core.delivery.packed import Offsets
 from goqueue.core.delivery.tally import Tally
@@ -17,11 +17,13 @@ from goqueue.core.priority.stats import LaneFlow
 from goqueue.engine.group_commit import GroupCommit, resolve
 from goqueue.engine.partition import Partition
 from goqueue.engine.ports import Operation
+from goqueue.engine.queue.lease_watch import LeaseWatch
 from goqueue.engine.queue.taken import Taken
 from goqueue.engine.queue.turn import Turn
 from goqueue.engine.streams import Streams
 from goqueue.engine.tally import Tallies
 from goqueue.errors import GoQueueError, UnknownReceipt
+from goqueue.model.ids import InstantNs
 from goqueue.model.log import LogId
 from goqueue.model.topic import LaneMode, TopicConfig
 
@@ -43,6 +45,8 @@ CERTAIN = (Opened, Settled, Repositioned, Forgotten)
 """Events that nobody hears of before they are on disk. Of the others, leases and returns, a power cut may take back
 those of the last second: their records come again a little sooner, which is what an expired lease does as well."""
 
+
+USUAL_LANES = LanePolicy()
 
 Write = Callable[[Operation, Callable[[], None], Callable[[GoQueueError | None], None]], None]
 """Writes an event with something else; is given what to call when it is written, and when it is certain."""
@@ -82,12 +86,29 @@ class Change(NamedTuple):
 class QueueState:
     """One group in one partition. A decision is taken, written and applied before the next one is taken."""
 
-    def __init__(self, group: str, log: LogId, delivery: Delivery, tallies: Tallies) -> None:
+    __slots__ = (
+        "_follower",
+        "_lane_settings",
+        "_leases",
+        "acks",
+        "delivery",
+        "dequeued",
+        "group",
+        "lanes",
+        "log",
+        "looked_at",
+        "polls",
+        "stream",
+        "tally",
+        "turn",
+    )
+
+    def __init__(self, group: str, log: LogId, delivery: Delivery, tallies: Tallies, leases: LeaseWatch) -> None:
         self.group = group
         self.log = log
         self.stream = delivery_stream(group, log)
         self.delivery = delivery
-        self.lanes = LaneScheduler(LanePolicy())
+        self.lanes = LaneScheduler(USUAL_LANES)
         self.dequeued = LaneFlow()
         self._lane_settings: TopicConfig | None = None
         # What the broker does by itself, such as to be done with letters that were sent back, is nobody's delivery.
@@ -96,6 +117,9 @@ class QueueState:
         self.acks: list[Ack] = []
         self.polls: list[PollAtOnce] = []
         """With acknowledgements, what waits to be decided together when it is its turn."""
+        self.looked_at: InstantNs | None = None
+        """When a lease may end, as it is noted among all queues."""
+        self._leases = leases
         self._follower: Callable[[DeliveryEvent], None] | None = None
 
     @property
@@ -105,13 +129,17 @@ class QueueState:
 
     def apply(self, event: DeliveryEvent) -> None:
         """It is written."""
+        before = self.delivery.leased_count
+        self.delivery.apply(event)
+        ended = before - self.delivery.leased_count
+        self._leases.leased -= ended
         if isinstance(event, Leased):
-            # There are more of these than of all others, and they end nothing.
-            self.delivery.apply(event)
+            if ended:
+                self._leases.watch(self, event.deadline)
         else:
-            before = self.delivery.leased_count
-            self.delivery.apply(event)
-            self.tally.note(event, before - self.delivery.leased_count)
+            self.tally.note(event, ended)
+            if isinstance(event, Extended):
+                self._leases.watch(self, event.deadline)
         if self._follower is not None:
             self._follower(event)
 
@@ -139,10 +167,15 @@ class QueueStates:
         self._taking: dict[tuple[str, str], int] = {}
         self._crowded: dict[str, Counter[str]] = {}
         """Consumers of each group that wait for room."""
+        self.leases = LeaseWatch()
         self._background: set[asyncio.Task[None]] = set()
         self.removed: Callable[[QueueState], None] = _whatever
         """Called with those that are given up."""
         self.commit: GroupCommit
+
+    def __len__(self) -> int:
+        """How many groups take from queues."""
+        return len(self._by_group)
 
     def __iter__(self) -> Iterator[QueueState]:
         return iter([state for states in self._by_group.values() for state in states.values()])
@@ -161,7 +194,11 @@ class QueueStates:
 
     def _add(self, group: str, log: LogId, delivery: Delivery) -> QueueState:
         delivery.count_in_flight(self._in_flight.setdefault(group, InFlight()))
-        state = self._by_group.setdefault(group, {})[log] = QueueState(group, log, delivery, self._tallies)
+        state = QueueState(group, log, delivery, self._tallies, self.leases)
+        self._by_group.setdefault(group, {})[log] = state
+        self.leases.leased += delivery.leased_count
+        if (deadline := delivery.next_deadline()) is not None:
+            self.leases.watch(state, deadline)
         return state
 
     def get(self, group: str, log: LogId) -> QueueState | None:
@@ -190,6 +227,7 @@ class QueueStates:
             if self.get(state.group, state.log) is not state:
                 continue
             del self._by_group[state.group][state.log]
+            self.leases.leased -= state.delivery.leased_count
             state.delivery.count_in_flight(InFlight())
             if not self._by_group[state.group]:
                 del self._by_group[state.group]
@@ -344,6 +382,10 @@ class QueueStates:
     def watch(self, group: str, watcher: Callable[[], None]) -> None:
         """Call the watcher whenever records of the group may have become ready without having been published."""
         self._watchers.setdefault(group, set()).add(watcher)
+
+    def is_awaited(self, group: str) -> bool:
+        """Whether a poll of the group waits."""
+        return group in self._watchers
 
     def unwatch(self, group: str, watcher: Callable[[], None]) -> None:
         watchers = self._watchers.get(group, set())

@@ -11,9 +11,12 @@ __all__ = ["Turn"]
 class Turn:
     """As a lock; those who ask for it need not be tasks."""
 
+    __slots__ = ("_is_taken", "_waiting")
+
     def __init__(self) -> None:
         self._is_taken = False
-        self._waiting: deque[Callable[[], object]] = deque()
+        self._waiting: deque[Callable[[], object]] | None = None
+        """Made with the first who has to wait: it is larger than all the rest of a queue's state."""
 
     def locked(self) -> bool:
         return self._is_taken
@@ -25,7 +28,7 @@ class Turn:
         """
         soon = partial(asyncio.get_running_loop().call_soon, begin)
         if self._is_taken:
-            self._waiting.append(soon)
+            self._wait(soon)
         else:
             self._is_taken = True
             soon()
@@ -36,7 +39,7 @@ class Turn:
             self._is_taken = True
             return
         reply: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(partial(self._give, reply))
+        self._wait(partial(self._give, reply))
         try:
             await reply
         except asyncio.CancelledError:
@@ -50,6 +53,11 @@ class Turn:
             self._waiting.popleft()()
         else:
             self._is_taken = False
+
+    def _wait(self, begin: Callable[[], object]) -> None:
+        if self._waiting is None:
+            self._waiting = deque()
+        self._waiting.append(begin)
 
     def _give(self, reply: asyncio.Future[None]) -> None:
         if reply.done():

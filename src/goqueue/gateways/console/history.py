@@ -98,7 +98,7 @@ class History:
         for gone in self._topics.keys() - seen.keys():
             del self._topics[gone]
         self._before = seen
-        self.moments.append(Moment._make((at, *sums, self._in_flight(), self._delayed())))
+        self.moments.append(Moment._make((at, *sums, self._broker.queues.leases.leased, self._delayed())))
 
     def _note(self, name: str, moment: TopicMoment) -> None:
         kept = self._topics.get(name)
@@ -107,9 +107,6 @@ class History:
                 return
             kept = self._topics[name] = deque(maxlen=KEPT)
         kept.append(moment)
-
-    def _in_flight(self) -> int:
-        return sum(state.delivery.leased_count for state in self._broker.queues)
 
     def _delayed(self) -> int:
         broker = self._broker

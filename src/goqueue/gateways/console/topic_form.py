@@ -47,6 +47,7 @@ SECTIONS: tuple[tuple[str, tuple[Field, ...]], ...] = (
             Field("delete_retention_ms", "Tombstones kept for", "duration"),
             Field("max_value_bytes", "Largest value", "size"),
             Field("dedup_window_ms", "Ids remembered for", "duration", "0ms for not at all"),
+            Field("offsets_retention_ms", "Empty groups kept for", "duration", "empty for the broker's setting"),
         ),
     ),
     (

@@ -12,8 +12,10 @@ from goqueue.core.groups.state.members import Protocol
 from goqueue.core.groups.views import Assignment
 from goqueue.engine import groups
 from goqueue.engine.broker import Broker
+from goqueue.engine.expiry import expires_at
 from goqueue.engine.queue.policies import set_policy
 from goqueue.engine.queue.positions import committed_offsets
+from goqueue.engine.slices import in_slices
 from goqueue.errors import InvalidRequest
 from goqueue.gateways.native.routes import Answer, Route
 from goqueue.model.log import LogId
@@ -21,6 +23,8 @@ from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
 
 __all__ = ["group_routes"]
+
+SLICE = 50
 
 
 def group_routes(broker: Broker) -> list[Route]:
@@ -94,7 +98,9 @@ def group_routes(broker: Broker) -> list[Route]:
         return reply, []
 
     async def listing(_: messages.ListGroups) -> Answer:
-        return messages.GroupList(tuple(_summary(broker, name) for name in sorted(g.name for g in broker.groups))), []
+        names = sorted(group.name for group in broker.groups)
+        found = [_summary(broker, name) async for name in in_slices(names, SLICE) if name in broker.groups]
+        return messages.GroupList(tuple(found)), []
 
     async def describe(request: messages.DescribeGroup) -> Answer:
         return _description(broker, request.group), []
@@ -183,6 +189,7 @@ def _description(broker: Broker, name: str) -> messages.GroupDescription:
             for one in groups.lag_of(broker, view, group)
         ),
         view.pause_reason,
+        expires_at(broker, group),
     )
 
 

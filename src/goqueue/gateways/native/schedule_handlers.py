@@ -8,6 +8,7 @@ from goqueue.core.schedules.schedule import ScheduleConfig, SchedulePatch
 from goqueue.core.schedules.state import HistoryEntry, ScheduleState
 from goqueue.engine import schedules
 from goqueue.engine.broker import Broker
+from goqueue.engine.slices import in_slices
 from goqueue.errors import InvalidRequest
 from goqueue.gateways.native.routes import Answer, Route
 from goqueue.wire.native import messages
@@ -24,7 +25,8 @@ def schedule_routes(broker: Broker) -> list[Route]:
 
     async def listing(request: messages.ListSchedules) -> Answer:
         if request.schedule is None:
-            return answer(*broker.schedules)
+            found = [_shown(broker, state) async for state in in_slices(list(broker.schedules))]
+            return messages.ScheduleReply(tuple(found)), []
         return answer(broker.schedules.state(request.schedule))
 
     async def put(request: messages.PutSchedule) -> Answer:

@@ -429,6 +429,8 @@ class GroupDescription(msgspec.Struct, frozen=True, array_like=True):
     partitions: tuple[PartitionLag, ...]
     pause_reason: str = ""
     """Why the broker paused it; empty when somebody asked for it."""
+    expires_at_ns: int | None = None
+    """When the empty group is forgotten, with its offsets and what it acknowledged; None while it is used."""
 
 
 class DeleteGroup(msgspec.Struct, frozen=True, array_like=True):
@@ -691,3 +693,4 @@ class GroupPolicyReply(msgspec.Struct, frozen=True, array_like=True):
     retry_backoff_ms: int | None = None
     retry_backoff_max_ms: int | None = None
     retry_jitter: float | None = None
+    offsets_retention_ms: int | None = None

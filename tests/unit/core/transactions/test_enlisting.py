@@ -171,18 +171,20 @@ def test_a_transaction_that_was_never_begun_is_unknown(number):
         scene.coordinator.check(number, 7, 0)
 
 
-def test_a_transactional_id_that_was_idle_for_a_week_is_forgotten_when_another_enlists():
+def test_transactional_ids_not_used_since_a_moment_are_forgotten_unless_they_have_an_open_transaction():
     scene = Scene()
     scene.enlist("idle", 1)
     scene.enlist("busy", 2)
     scene.enlist("ended", 3)
     scene.end(scene.begin(3), committed=True)
     open_one = scene.begin(2)
-    scene.now += 7 * DAY - 1
+    assert scene.coordinator.forget_idle(scene.now - 1, 10) is None
+    last = scene.now
+    scene.now += 7 * DAY
     scene.enlist("new", 4)
-    assert scene.coordinator.lookup("idle")
-    scene.now += 1
-    scene.enlist("newer", 5)
+    scene.do(scene.coordinator.forget_idle(last, 1))
+    scene.do(scene.coordinator.forget_idle(last, 10))
+    assert scene.coordinator.forget_idle(last, 10) is None
     assert scene.coordinator.lookup("idle") is None
     assert scene.coordinator.lookup("ended") is None
     assert scene.coordinator.lookup("busy")
@@ -197,8 +199,7 @@ def test_with_a_transactional_id_its_last_transaction_is_forgotten(monkeypatch):
     number = scene.begin(1)
     scene.end(number, committed=True)
     assert scene.coordinator.ending(number).committed
-    scene.now += 7 * DAY
-    scene.enlist("new", 2)
+    scene.do(scene.coordinator.forget_idle(scene.now, 10))
     assert scene.coordinator.ending(number) is None
     with pytest.raises(UnknownTransaction, match="so long ago"):
         scene.coordinator.check(number, 1, 0)
@@ -213,6 +214,6 @@ def test_there_are_only_so_many_transactional_ids(monkeypatch):
         scene.enlist("c", 3)
     assert "same transactional id" in refusal.value.hint
     scene.enlist("a", 1, epoch=1)
-    scene.now += 7 * DAY
+    scene.do(scene.coordinator.forget_idle(scene.now, 10))
     scene.enlist("c", 3)
     assert len(scene.coordinator.snapshot().identities) == 1

@@ -22,7 +22,7 @@ from goqueue.adapters.disk.tools.lost_and_found import LostAndFound
 from goqueue.adapters.disk.tools.measure import Measured, measure_log, measure_segment
 from goqueue.adapters.disk.tools.settle import sync_segments
 from goqueue.adapters.disk.tools.state_check import read_snapshots
-from goqueue.engine.ports import CreateLog, DeleteLog, DropSegments, StateEvent
+from goqueue.engine.ports import BUNDLE, CreateLog, DeleteLog, DropSegments, StateEvent
 from goqueue.model.log import LogId, SegmentInfo
 
 __all__ = ["KnownLogs", "NoKnownLogs", "Salvage"]
@@ -139,7 +139,8 @@ class Salvage:
 
     def _find_snapshots(self) -> None:
         """The newest readable snapshot of each stream."""
-        for copies in read_snapshots(self._folder, None):
+        found = read_snapshots(self._folder, None)
+        for copies in sorted(found, key=lambda one: one.snapshot.lsn if one.snapshot else 0):
             if copies.snapshot is None:
                 name = self._folder.relative(copies.path)
                 self.notes.append(f"{name} is unreadable in both copies: the state it held is not known any more")
@@ -147,7 +148,12 @@ class Salvage:
             stream, lsn = copies.snapshot.stream, copies.snapshot.lsn
             self.last_lsn = max(self.last_lsn, lsn)
             if lsn >= self._snapshots.get(stream, 0):
+                # The newest come last, as recovery takes them in this order.
+                self._snapshots.pop(stream, None)
                 self._snapshots[stream] = self._snapshot_lsns[stream] = lsn
+                if stream.startswith(BUNDLE):
+                    members = msgspec.msgpack.decode(copies.snapshot.payload, type=dict[str, bytes])
+                    self._snapshot_lsns.update(dict.fromkeys(members, lsn))
                 self._known.restore(stream, copies.snapshot.payload)
 
     # What the journal says.

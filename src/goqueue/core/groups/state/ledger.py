@@ -1,7 +1,9 @@
 """What the events of a group add up to. `apply` is the only writer, live and in recovery."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import groupby
+from sys import intern
+from types import MappingProxyType
 
 from goqueue.core.groups.events import (
     GenerationStarted,
@@ -18,7 +20,7 @@ from goqueue.core.groups.events import (
     RevocationConfirmed,
     TopicsChanged,
 )
-from goqueue.core.groups.state.lifecycle import GroupState, Lifecycle
+from goqueue.core.groups.state.lifecycle import GroupState, Lifecycle, RebalanceStats
 from goqueue.core.groups.state.members import Member, Protocol, Roster
 from goqueue.core.groups.state.placement import by_topic, each_partition
 from goqueue.core.groups.state.reconciliation import Reconciliation
@@ -28,19 +30,41 @@ from goqueue.model.log import LogId
 
 __all__ = ["Ledger"]
 
+NEVER_REBALANCED = RebalanceStats()
+NO_TOPICS: Mapping[str, int] = MappingProxyType({})
+
+
+NO_MEMBERS = Roster()
+NOTHING_HELD = Reconciliation()
+"""Of all groups without members, of which there may be very many. Both stay empty: a first member gets its own."""
+
 
 class Ledger:
     """Members, topics, placements, offsets and the place in life of one group."""
 
+    __slots__ = (
+        "is_paused",
+        "lifecycle",
+        "name",
+        "offsets",
+        "pause_reason",
+        "reconciliation",
+        "roster",
+        "topics",
+        "used_at",
+    )
+
     def __init__(self, name: str) -> None:
         self.name = name
         self.lifecycle = Lifecycle()
-        self.roster = Roster()
-        self.topics: dict[str, int] = {}
-        self.reconciliation = Reconciliation()
+        self.roster = NO_MEMBERS
+        self.topics: Mapping[str, int] = NO_TOPICS
+        self.reconciliation = NOTHING_HELD
         self.offsets: dict[LogId, CommittedOffset] = {}
         self.is_paused = False
         self.pause_reason = ""
+        self.used_at = InstantNs(0)
+        """When something changed last."""
 
     @property
     def protocol(self) -> Protocol | None:
@@ -48,8 +72,11 @@ class Ledger:
         return next((member.profile.protocol for member in self.roster), None)
 
     def apply(self, event: GroupEvent) -> None:
+        self.used_at = max(self.used_at, event.at)
         match event:
             case MemberJoined():
+                if self.roster is NO_MEMBERS:
+                    self.roster, self.reconciliation = Roster(), Reconciliation()
                 self.roster.put(event.profile)
             case MemberReplaced():
                 self.roster.replace(event.old_id, event.profile)
@@ -57,8 +84,10 @@ class Ledger:
             case MemberRemoved():
                 self.roster.remove(event.member_id)
                 self.reconciliation.remove(event.member_id)
+                if not len(self.roster):
+                    self.roster, self.reconciliation = NO_MEMBERS, NOTHING_HELD
             case TopicsChanged():
-                self.topics = dict(event.topics)
+                self.topics = dict(event.topics) if event.topics else NO_TOPICS
             case GenerationStarted():
                 self._start(event)
             case MemberTold():
@@ -95,7 +124,8 @@ class Ledger:
 
     def _commit(self, event: OffsetsCommitted) -> None:
         for each in event.offsets:
-            self.offsets[LogId(each.topic, each.partition)] = CommittedOffset(each.offset, each.metadata, event.at)
+            log = LogId(intern(each.topic), each.partition)
+            self.offsets[log] = CommittedOffset(each.offset, each.metadata, event.at)
 
     def snapshot(self) -> GroupSnapshot:
         return GroupSnapshot(
@@ -108,6 +138,7 @@ class Ledger:
             offsets=tuple(KeptOffset(*partition, committed) for partition, committed in sorted(self.offsets.items())),
             is_paused=self.is_paused,
             pause_reason=self.pause_reason,
+            used_at=self.used_at,
         )
 
     def _member_snapshot(self, member: Member) -> MemberSnapshot:
@@ -128,14 +159,19 @@ class Ledger:
 
     def restore(self, snapshot: GroupSnapshot) -> None:
         self.name = snapshot.name
-        self.lifecycle = Lifecycle(snapshot.state, snapshot.generation, snapshot.stats)
-        self.roster = Roster(
-            tuple(Member(m.profile, m.epoch, m.previous_epoch, m.replaced_id) for m in snapshot.members)
-        )
-        self.topics = dict(snapshot.topics)
-        self.reconciliation = _reconciliation(snapshot.members)
-        self.offsets = {LogId(kept.topic, kept.partition): kept.committed for kept in snapshot.offsets}
+        stats = NEVER_REBALANCED if snapshot.stats == NEVER_REBALANCED else snapshot.stats
+        self.lifecycle = Lifecycle(snapshot.state, snapshot.generation, stats)
+        if snapshot.members:
+            self.roster = Roster(
+                tuple(Member(m.profile, m.epoch, m.previous_epoch, m.replaced_id) for m in snapshot.members)
+            )
+            self.reconciliation = _reconciliation(snapshot.members)
+        else:
+            self.roster, self.reconciliation = NO_MEMBERS, NOTHING_HELD
+        self.topics = dict(snapshot.topics) if snapshot.topics else NO_TOPICS
+        self.offsets = {LogId(intern(kept.topic), kept.partition): kept.committed for kept in snapshot.offsets}
         self.is_paused, self.pause_reason = snapshot.is_paused, snapshot.pause_reason
+        self.used_at = snapshot.used_at
 
 
 def _reconciliation(members: Iterable[MemberSnapshot]) -> Reconciliation:

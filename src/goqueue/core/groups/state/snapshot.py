@@ -55,3 +55,5 @@ class GroupSnapshot(msgspec.Struct, frozen=True):
     offsets: tuple[KeptOffset, ...]
     is_paused: bool
     pause_reason: str = ""
+    used_at: InstantNs = InstantNs(0)
+    """When something of it changed last; 0 when that was before this was kept."""

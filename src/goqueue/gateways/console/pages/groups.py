@@ -7,6 +7,7 @@ import msgspec
 from goqueue.core.delivery.group_policies import GroupPolicy
 from goqueue.core.groups.views import GroupView
 from goqueue.engine.broker import Broker
+from goqueue.engine.expiry import expires_at
 from goqueue.engine.groups import (
     OffsetReset,
     delete_group,
@@ -57,6 +58,7 @@ class PolicyForm(msgspec.Struct, frozen=True):
     backoff: str = ""
     backoff_max: str = ""
     jitter: float | None = None
+    offsets_retention: str = ""
 
 
 class Deletion(msgspec.Struct, frozen=True):
@@ -161,6 +163,7 @@ def _values(visit: Visit) -> dict[str, Any]:
             "backoff": duration_text(policy.retry_backoff_ms),
             "backoff_max": duration_text(policy.retry_backoff_max_ms),
             "jitter": "" if policy.retry_jitter is None else policy.retry_jitter,
+            "offsets_retention": duration_text(policy.offsets_retention_ms),
         },
         "changes": None,
         "problem": None,
@@ -180,6 +183,7 @@ def _state(visit: Visit) -> dict[str, Any]:
         "in_flight": sum(state.delivery.leased_count for state in visit.broker.queues.of_group(group.name)),
         "resting": sum(state.delivery.resting_count for state in visit.broker.queues.of_group(group.name)),
         "queue_logs": {state.log for state in visit.broker.queues.of_group(group.name) if state.delivery.is_open},
+        "expires_at": expires_at(visit.broker, group),
         "now": visit.now,
     }
 
@@ -203,6 +207,9 @@ def _policy(form: PolicyForm) -> GroupPolicy:
         "retry_backoff_ms": parse_duration_ms(form.backoff, "First pause") if form.backoff else None,
         "retry_backoff_max_ms": parse_duration_ms(form.backoff_max, "Longest pause") if form.backoff_max else None,
         "retry_jitter": form.jitter,
+        "offsets_retention_ms": duration_ms(form.offsets_retention, "Kept when empty")
+        if form.offsets_retention
+        else None,
     }
     try:
         return msgspec.convert(given, GroupPolicy)

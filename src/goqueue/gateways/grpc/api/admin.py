@@ -28,7 +28,7 @@ def admin_service(broker: Broker) -> Service:
         )
 
     async def stats(_: wire.GetBrokerStatsRequest, __: Call) -> wire.GetBrokerStatsResponse:
-        return show(wire.GetBrokerStatsResponse, broker_stats(broker))
+        return show(wire.GetBrokerStatsResponse, await broker_stats(broker))
 
     async def ready(_: wire.CheckReadinessRequest, __: Call) -> wire.CheckReadinessResponse:
         checks = readiness(broker)

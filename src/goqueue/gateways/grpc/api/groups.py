@@ -6,7 +6,9 @@ from goqueue.core.delivery.group_policies import GroupPolicy
 from goqueue.core.groups.views import Assignment, GroupView, MemberView
 from goqueue.engine import groups
 from goqueue.engine.broker import Broker
+from goqueue.engine.expiry import expires_at
 from goqueue.engine.queue.policies import set_policy
+from goqueue.engine.slices import in_slices
 from goqueue.gateways.grpc.forms.asking import optional, read
 from goqueue.gateways.grpc.forms.showing import show
 from goqueue.gateways.grpc.held import HeldMembers
@@ -16,6 +18,8 @@ from goqueue.wire.grpc.v1 import groups_pb2 as wire
 from goqueue.wire.grpc.v1 import places_pb2
 
 __all__ = ["group_service"]
+
+SLICE = 50
 
 
 def group_service(broker: Broker, held: HeldMembers) -> Service:
@@ -88,7 +92,8 @@ class _Operators:
 
     async def listing(self, _: wire.ListGroupsRequest, __: Call) -> wire.ListGroupsResponse:
         names = sorted(group.name for group in self._broker.groups)
-        return wire.ListGroupsResponse(groups=[self._summary(name) for name in names])
+        some = [self._summary(name) async for name in in_slices(names, SLICE) if name in self._broker.groups]
+        return wire.ListGroupsResponse(groups=some)
 
     def _summary(self, name: str) -> wire.GroupSummary:
         group = self._broker.groups.group(name)
@@ -108,6 +113,7 @@ class _Operators:
             members=[show(wire.GroupMember, one.profile, **_member(one)) for one in view.members],
             lag=sum(one.lag for one in lags),
             partitions=[show(wire.PartitionLag, one, **one.partition._asdict()) for one in lags],
+            expires_at_ns=expires_at(self._broker, group),
         )
         return wire.GetGroupResponse(group=found)
 

@@ -6,6 +6,7 @@ from goqueue.core.schedules.schedule import ScheduleConfig, SchedulePatch
 from goqueue.core.schedules.state import HistoryEntry, ScheduleState
 from goqueue.engine import schedules
 from goqueue.engine.broker import Broker
+from goqueue.engine.slices import in_slices
 from goqueue.gateways.grpc.forms.asking import convert, given, without
 from goqueue.gateways.grpc.forms.showing import headers_out, show
 from goqueue.gateways.grpc.service import Call, Handler, Service
@@ -26,7 +27,8 @@ def schedule_service(broker: Broker) -> Service:
         return wire.CreateScheduleResponse(schedule=_shown(broker, made))
 
     async def listing(_: wire.ListSchedulesRequest, __: Call) -> wire.ListSchedulesResponse:
-        return wire.ListSchedulesResponse(schedules=[_shown(broker, state) for state in broker.schedules])
+        found = [_shown(broker, state) async for state in in_slices(list(broker.schedules))]
+        return wire.ListSchedulesResponse(schedules=found)
 
     async def one_schedule(request: wire.GetScheduleRequest, _: Call) -> wire.GetScheduleResponse:
         return wire.GetScheduleResponse(schedule=_shown(broker, broker.schedules.state(request.id)))

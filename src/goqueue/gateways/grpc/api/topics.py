@@ -31,6 +31,7 @@ CLEARABLE = frozenset(
         "dead_letter_breaker_per_minute",
         "schema_subject",
         "trace_rate",
+        "offsets_retention_ms",
     }
 )
 """Settings that may have no value."""

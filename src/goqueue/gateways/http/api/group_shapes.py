@@ -250,6 +250,8 @@ class GroupOut(msgspec.Struct, frozen=True):
     members: list[MemberOut]
     lag: int
     partitions: list[LagOut]
+    expires_at: str | None
+    """When the empty group is forgotten, with its offsets and what it acknowledged; null while it is used."""
 
 
 class RebalanceOut(msgspec.Struct, frozen=True):

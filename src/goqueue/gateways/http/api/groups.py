@@ -15,6 +15,7 @@ from goqueue.core.groups.views import Assignment, GroupView
 from goqueue.engine import groups
 from goqueue.engine.broker import Broker
 from goqueue.engine.browse import as_given
+from goqueue.engine.expiry import expires_at
 from goqueue.engine.fetch import LONGEST_WAIT_MS
 from goqueue.engine.poll import Poll, poll, reach
 from goqueue.engine.queue import settle
@@ -55,6 +56,7 @@ from goqueue.gateways.http.api.reading import message_of
 from goqueue.gateways.http.endpoint import Endpoint, Handler, Nothing, keep
 from goqueue.gateways.http.forms.times import duration_ms, instant_ns, instant_text
 from goqueue.gateways.http.forms.values import Form
+from goqueue.gateways.http.lists import json_list
 from goqueue.model.log import LogId
 
 __all__ = ["ENDPOINTS", "partition_number"]
@@ -165,8 +167,11 @@ async def reset(broker: Broker, params: GroupParams, _: Nothing, body: ResetBody
     )
 
 
-async def listing(broker: Broker, _: Nothing, __: Nothing, ___: None) -> GroupList:
-    return GroupList([_summary(broker, name) for name in sorted(group.name for group in broker.groups)])
+async def listing(broker: Broker, _: Nothing, __: Nothing, ___: None) -> msgspec.Raw:
+    def shown(name: str) -> GroupSummary | None:
+        return _summary(broker, name) if name in broker.groups else None
+
+    return await json_list("groups", sorted(group.name for group in broker.groups), shown)
 
 
 async def describe(broker: Broker, params: GroupParams, _: Nothing, __: None) -> GroupOut:
@@ -198,6 +203,7 @@ async def describe(broker: Broker, params: GroupParams, _: Nothing, __: None) ->
             LagOut(one.partition.topic, one.partition.partition, one.committed, one.end, one.lag, one.member_id)
             for one in lags
         ],
+        None if (at := expires_at(broker, group)) is None else instant_text(at),
     )
 
 
@@ -224,9 +230,11 @@ async def resume(broker: Broker, params: GroupParams, _: Nothing, __: None) -> D
     return Done()
 
 
-async def rebalances(broker: Broker, _: Nothing, __: Nothing, ___: None) -> RebalanceList:
-    views = sorted((group.describe() for group in broker.groups), key=lambda view: view.name)
-    return RebalanceList([_rebalance(view) for view in views])
+async def rebalances(broker: Broker, _: Nothing, __: Nothing, ___: None) -> msgspec.Raw:
+    def shown(name: str) -> RebalanceOut | None:
+        return _rebalance(broker.groups.group(name).describe()) if name in broker.groups else None
+
+    return await json_list("groups", sorted(group.name for group in broker.groups), shown)
 
 
 async def rebalance(broker: Broker, params: GroupParams, _: Nothing, __: None) -> RebalanceOut:

@@ -64,7 +64,7 @@ async def version(_: Broker, __: Nothing, ___: Nothing, ____: None) -> Version:
 
 
 async def stats(broker: Broker, _: Nothing, __: Nothing, ___: None) -> Stats:
-    return Stats(**msgspec.structs.asdict(broker_stats(broker)))
+    return Stats(**msgspec.structs.asdict(await broker_stats(broker)))
 
 
 def endpoints(exposition: Callable[[], Awaitable[bytes]], document: Document) -> tuple[Endpoint, ...]:

@@ -24,6 +24,7 @@ from goqueue.gateways.http.forms.values import (
     priority_number,
     shown,
 )
+from goqueue.gateways.http.lists import json_list
 
 __all__ = ["ENDPOINTS"]
 
@@ -131,8 +132,8 @@ async def create(broker: Broker, _: Nothing, __: Nothing, body: CreateSchedule) 
     return _out(broker, await schedules.create_schedule(broker, config))
 
 
-async def listing(broker: Broker, _: Nothing, __: Nothing, ___: None) -> ScheduleList:
-    return ScheduleList([_out(broker, state) for state in broker.schedules])
+async def listing(broker: Broker, _: Nothing, __: Nothing, ___: None) -> msgspec.Raw:
+    return await json_list("schedules", list(broker.schedules), lambda state: _out(broker, state))
 
 
 async def show(broker: Broker, params: ScheduleParams, _: Nothing, __: None) -> ScheduleOut:

@@ -14,6 +14,8 @@ from goqueue.errors import InvalidRequest
 from goqueue.gateways.http.api.params import TopicParams, TopicText
 from goqueue.gateways.http.endpoint import Endpoint, Nothing, Reply
 from goqueue.gateways.http.forms.times import instant_text
+from goqueue.gateways.http.lists import json_list
+from goqueue.model.idle_retention import OffsetsRetention
 from goqueue.model.topic import (
     HOUR_MS,
     LONGEST_DEDUP_WINDOW_MS,
@@ -74,6 +76,7 @@ class TopicChanges(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     schema_validation: SchemaValidation | UnsetType = UNSET
     schema_subject: SchemaSubject | UnsetType | None = UNSET
     trace_rate: TraceRate | UnsetType | None = UNSET
+    offsets_retention_ms: OffsetsRetention | UnsetType | None = UNSET
 
 
 class CreateTopic(TopicChanges, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -110,6 +113,7 @@ class TopicSummary(msgspec.Struct, frozen=True, kw_only=True):
     schema_validation: SchemaValidation
     schema_subject: str | None
     trace_rate: float | None
+    offsets_retention_ms: int | None
     created: str | None
     """When it was made; null when that was before this was kept."""
     epoch: int
@@ -173,9 +177,11 @@ async def create(broker: Broker, _: Nothing, __: Nothing, body: CreateTopic) -> 
     return Reply(detail_of(broker, topic), 201, ((b"location", f"/topics/{name}".encode()),))
 
 
-async def list_all(broker: Broker, _: Nothing, __: Nothing, ___: None) -> Topics:
-    found = sorted(broker.catalog, key=lambda topic: topic.name)
-    return Topics(tuple(TopicSummary(**_summary(broker, topic)) for topic in found))
+async def list_all(broker: Broker, _: Nothing, __: Nothing, ___: None) -> msgspec.Raw:
+    def shown(topic: Topic) -> TopicSummary | None:
+        return TopicSummary(**_summary(broker, topic)) if topic.name in broker.catalog else None
+
+    return await json_list("topics", sorted(broker.catalog, key=lambda topic: topic.name), shown)
 
 
 async def describe(broker: Broker, params: TopicParams, _: Nothing, __: None) -> TopicDetail:

@@ -204,7 +204,7 @@ class GetGroupResponse(_message.Message):
     def __init__(self, group: _Optional[_Union[Group, _Mapping]] = ...) -> None: ...
 
 class Group(_message.Message):
-    __slots__ = ("group", "state", "protocol", "assignor", "generation", "paused", "pause_reason", "leader_id", "members", "lag", "partitions")
+    __slots__ = ("group", "state", "protocol", "assignor", "generation", "paused", "pause_reason", "leader_id", "members", "lag", "partitions", "expires_at_ns")
     GROUP_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     PROTOCOL_FIELD_NUMBER: _ClassVar[int]
@@ -216,6 +216,7 @@ class Group(_message.Message):
     MEMBERS_FIELD_NUMBER: _ClassVar[int]
     LAG_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_NS_FIELD_NUMBER: _ClassVar[int]
     group: str
     state: GroupState
     protocol: GroupProtocol
@@ -227,7 +228,8 @@ class Group(_message.Message):
     members: _containers.RepeatedCompositeFieldContainer[GroupMember]
     lag: int
     partitions: _containers.RepeatedCompositeFieldContainer[PartitionLag]
-    def __init__(self, group: _Optional[str] = ..., state: _Optional[_Union[GroupState, str]] = ..., protocol: _Optional[_Union[GroupProtocol, str]] = ..., assignor: _Optional[_Union[Assignor, str]] = ..., generation: _Optional[int] = ..., paused: _Optional[bool] = ..., pause_reason: _Optional[str] = ..., leader_id: _Optional[str] = ..., members: _Optional[_Iterable[_Union[GroupMember, _Mapping]]] = ..., lag: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[PartitionLag, _Mapping]]] = ...) -> None: ...
+    expires_at_ns: int
+    def __init__(self, group: _Optional[str] = ..., state: _Optional[_Union[GroupState, str]] = ..., protocol: _Optional[_Union[GroupProtocol, str]] = ..., assignor: _Optional[_Union[Assignor, str]] = ..., generation: _Optional[int] = ..., paused: _Optional[bool] = ..., pause_reason: _Optional[str] = ..., leader_id: _Optional[str] = ..., members: _Optional[_Iterable[_Union[GroupMember, _Mapping]]] = ..., lag: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[PartitionLag, _Mapping]]] = ..., expires_at_ns: _Optional[int] = ...) -> None: ...
 
 class GroupMember(_message.Message):
     __slots__ = ("member_id", "client_id", "instance_id", "generation", "partitions", "revoking")
@@ -292,18 +294,20 @@ class ResumeGroupResponse(_message.Message):
     def __init__(self) -> None: ...
 
 class GroupPolicy(_message.Message):
-    __slots__ = ("visibility_timeout_ms", "max_attempts", "retry_backoff_ms", "retry_backoff_max_ms", "retry_jitter")
+    __slots__ = ("visibility_timeout_ms", "max_attempts", "retry_backoff_ms", "retry_backoff_max_ms", "retry_jitter", "offsets_retention_ms")
     VISIBILITY_TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
     MAX_ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
     RETRY_BACKOFF_MS_FIELD_NUMBER: _ClassVar[int]
     RETRY_BACKOFF_MAX_MS_FIELD_NUMBER: _ClassVar[int]
     RETRY_JITTER_FIELD_NUMBER: _ClassVar[int]
+    OFFSETS_RETENTION_MS_FIELD_NUMBER: _ClassVar[int]
     visibility_timeout_ms: int
     max_attempts: int
     retry_backoff_ms: int
     retry_backoff_max_ms: int
     retry_jitter: float
-    def __init__(self, visibility_timeout_ms: _Optional[int] = ..., max_attempts: _Optional[int] = ..., retry_backoff_ms: _Optional[int] = ..., retry_backoff_max_ms: _Optional[int] = ..., retry_jitter: _Optional[float] = ...) -> None: ...
+    offsets_retention_ms: int
+    def __init__(self, visibility_timeout_ms: _Optional[int] = ..., max_attempts: _Optional[int] = ..., retry_backoff_ms: _Optional[int] = ..., retry_backoff_max_ms: _Optional[int] = ..., retry_jitter: _Optional[float] = ..., offsets_retention_ms: _Optional[int] = ...) -> None: ...
 
 class GetGroupPolicyRequest(_message.Message):
     __slots__ = ("group",)

@@ -49,7 +49,7 @@ SCHEMA_VALIDATION_ON: SchemaValidation
 SCHEMA_VALIDATION_OFF: SchemaValidation
 
 class TopicSettings(_message.Message):
-    __slots__ = ("durability", "cleanup", "retention_ms", "retention_bytes", "delete_retention_ms", "max_value_bytes", "dedup_window_ms", "visibility_timeout_ms", "max_attempts", "retry_backoff_ms", "retry_backoff_max_ms", "retry_jitter", "dead_letter_topic", "expired", "lane_weights", "lane_mode", "lane_starvation_ms", "dead_letter_breaker_per_minute", "schema_validation", "schema_subject", "trace_rate", "cleared")
+    __slots__ = ("durability", "cleanup", "retention_ms", "retention_bytes", "delete_retention_ms", "max_value_bytes", "dedup_window_ms", "visibility_timeout_ms", "max_attempts", "retry_backoff_ms", "retry_backoff_max_ms", "retry_jitter", "dead_letter_topic", "expired", "lane_weights", "lane_mode", "lane_starvation_ms", "dead_letter_breaker_per_minute", "schema_validation", "schema_subject", "trace_rate", "cleared", "offsets_retention_ms")
     DURABILITY_FIELD_NUMBER: _ClassVar[int]
     CLEANUP_FIELD_NUMBER: _ClassVar[int]
     RETENTION_MS_FIELD_NUMBER: _ClassVar[int]
@@ -72,6 +72,7 @@ class TopicSettings(_message.Message):
     SCHEMA_SUBJECT_FIELD_NUMBER: _ClassVar[int]
     TRACE_RATE_FIELD_NUMBER: _ClassVar[int]
     CLEARED_FIELD_NUMBER: _ClassVar[int]
+    OFFSETS_RETENTION_MS_FIELD_NUMBER: _ClassVar[int]
     durability: _records_pb2.Durability
     cleanup: Cleanup
     retention_ms: int
@@ -94,7 +95,8 @@ class TopicSettings(_message.Message):
     schema_subject: str
     trace_rate: float
     cleared: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, durability: _Optional[_Union[_records_pb2.Durability, str]] = ..., cleanup: _Optional[_Union[Cleanup, str]] = ..., retention_ms: _Optional[int] = ..., retention_bytes: _Optional[int] = ..., delete_retention_ms: _Optional[int] = ..., max_value_bytes: _Optional[int] = ..., dedup_window_ms: _Optional[int] = ..., visibility_timeout_ms: _Optional[int] = ..., max_attempts: _Optional[int] = ..., retry_backoff_ms: _Optional[int] = ..., retry_backoff_max_ms: _Optional[int] = ..., retry_jitter: _Optional[float] = ..., dead_letter_topic: _Optional[str] = ..., expired: _Optional[_Union[Expired, str]] = ..., lane_weights: _Optional[_Iterable[int]] = ..., lane_mode: _Optional[_Union[LaneMode, str]] = ..., lane_starvation_ms: _Optional[int] = ..., dead_letter_breaker_per_minute: _Optional[int] = ..., schema_validation: _Optional[_Union[SchemaValidation, str]] = ..., schema_subject: _Optional[str] = ..., trace_rate: _Optional[float] = ..., cleared: _Optional[_Iterable[str]] = ...) -> None: ...
+    offsets_retention_ms: int
+    def __init__(self, durability: _Optional[_Union[_records_pb2.Durability, str]] = ..., cleanup: _Optional[_Union[Cleanup, str]] = ..., retention_ms: _Optional[int] = ..., retention_bytes: _Optional[int] = ..., delete_retention_ms: _Optional[int] = ..., max_value_bytes: _Optional[int] = ..., dedup_window_ms: _Optional[int] = ..., visibility_timeout_ms: _Optional[int] = ..., max_attempts: _Optional[int] = ..., retry_backoff_ms: _Optional[int] = ..., retry_backoff_max_ms: _Optional[int] = ..., retry_jitter: _Optional[float] = ..., dead_letter_topic: _Optional[str] = ..., expired: _Optional[_Union[Expired, str]] = ..., lane_weights: _Optional[_Iterable[int]] = ..., lane_mode: _Optional[_Union[LaneMode, str]] = ..., lane_starvation_ms: _Optional[int] = ..., dead_letter_breaker_per_minute: _Optional[int] = ..., schema_validation: _Optional[_Union[SchemaValidation, str]] = ..., schema_subject: _Optional[str] = ..., trace_rate: _Optional[float] = ..., cleared: _Optional[_Iterable[str]] = ..., offsets_retention_ms: _Optional[int] = ...) -> None: ...
 
 class Topic(_message.Message):
     __slots__ = ("name", "settings", "epoch", "created_ns", "size", "partitions")

@@ -1,0 +1,48 @@
+"""Lease deadlines of all queues: which queue to look at next, and how many records are leased in all.
+
+Nobody has to look through all queues for the few whose leases end: there may be very many.
+"""
+
+import heapq
+from typing import TYPE_CHECKING
+
+from goqueue.model.ids import InstantNs
+
+if TYPE_CHECKING:
+    from goqueue.engine.queue.states import QueueState
+
+__all__ = ["LeaseWatch"]
+
+
+class LeaseWatch:
+    """A heap with one valid entry for each queue that has leases: it may be too early, never too late."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[InstantNs, int, QueueState]] = []
+        self._count = 0
+        self.leased = 0
+        """Records, in all queues."""
+
+    def watch(self, state: "QueueState", deadline: InstantNs) -> None:
+        """A lease of the queue ends then."""
+        if state.looked_at is None or deadline < state.looked_at:
+            state.looked_at = deadline
+            self._count += 1
+            heapq.heappush(self._heap, (deadline, self._count, state))
+
+    def due(self, now: InstantNs) -> "list[QueueState]":
+        """Queues with leases whose time is up; they are due until these are taken back."""
+        found: list[tuple[QueueState, InstantNs]] = []
+        while self._heap and self._heap[0][0] <= now:
+            at, _, state = heapq.heappop(self._heap)
+            if state.looked_at != at:
+                continue
+            state.looked_at = None
+            deadline = state.delivery.next_deadline()
+            if deadline is not None and deadline <= now:
+                found.append((state, deadline))
+            elif deadline is not None:
+                self.watch(state, deadline)
+        for state, deadline in found:
+            self.watch(state, deadline)
+        return [state for state, _ in found]
