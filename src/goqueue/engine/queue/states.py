@@ -19,6 +19,7 @@ from goqueue.engine.partition import Partition
 from goqueue.engine.ports import Operation
 from goqueue.engine.queue.taken import Taken
 from goqueue.engine.queue.turn import Turn
+from goqueue.engine.shielded import unattended
 from goqueue.engine.streams import Streams
 from goqueue.engine.tally import Tallies
 from goqueue.errors import GoQueueError, UnknownReceipt
@@ -139,7 +140,7 @@ class QueueStates:
         self._taking: dict[tuple[str, str], int] = {}
         self._crowded: dict[str, Counter[str]] = {}
         """Consumers of each group that wait for room."""
-        self._background: set[asyncio.Task[None]] = set()
+        self._background: set[asyncio.Future[None]] = set()
         self.removed: Callable[[QueueState], None] = _whatever
         """Called with those that are given up."""
         self.commit: GroupCommit
@@ -309,7 +310,7 @@ class QueueStates:
 
     def in_background(self, work: Coroutine[None, None, None]) -> None:
         """Something to put right after a caller who has gone away; `drain` waits for it."""
-        task = asyncio.ensure_future(work)
+        task = unattended(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 
