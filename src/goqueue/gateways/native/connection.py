@@ -16,7 +16,7 @@ from goqueue.wire.native.frames import FrameFlag, Opcode, frame_head
 from goqueue.wire.native.messages import ErrorReply
 from goqueue.wire.native.reader import FrameProtocol
 
-__all__ = ["Connection", "ConnectionHome", "Dispatch", "Exchange"]
+__all__ = ["Connection", "ConnectionHome", "Dispatch", "Exchange", "encode_error"]
 
 Buffer = bytes | bytearray | memoryview
 
@@ -32,9 +32,9 @@ class Dispatch(Protocol):
 
 
 class ConnectionHome(Protocol):
-    """Who keeps the connections; `opened` says whether there is room for one more."""
+    """Who keeps the connections."""
 
-    def opened(self, connection: "Exchange") -> bool: ...
+    def opened(self, connection: "Exchange") -> None: ...
     def idle(self, connection: "Exchange") -> None: ...
     def closed(self, connection: "Exchange") -> None: ...
 
@@ -70,8 +70,7 @@ class Exchange(FrameProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._last_heard_at = self._now()
-        if not self._home.opened(self):
-            self._hang_up(InvalidRequest("there are too many connections", hint="close some that are not used"))
+        self._home.opened(self)
 
     def connection_lost(self, _: Exception | None) -> None:
         self.is_closing = True
