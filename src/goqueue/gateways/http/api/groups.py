@@ -336,6 +336,7 @@ def _one(
     *,
     query: type = Nothing,
     body: type | None = None,
+    changes: bool = False,
     waits: bool = False,
     take_back: Callable[[Broker, Any], Awaitable[None]] = keep,
 ) -> Endpoint:
@@ -351,6 +352,7 @@ def _one(
         body=body,
         response=response,
         errors=(404, 409) if takes_group else (),
+        changes=changes,
         waits=waits,
         take_back=take_back,
     )
@@ -365,6 +367,7 @@ ENDPOINTS = (
         poll_group,
         Polled,
         query=PollQuery,
+        changes=True,
         waits=True,
         take_back=take_back,
     ),
