@@ -19,6 +19,8 @@ from goqueue.wire.native.reader import FrameProtocol
 __all__ = ["Connection", "ConnectionHome", "Dispatch", "Exchange", "encode_error"]
 
 Buffer = bytes | bytearray | memoryview
+HELLO_BYTES = 64 * 1024
+"""Of the first frame at most, as it comes from anyone who can connect."""
 
 
 class Dispatch(Protocol):
@@ -43,7 +45,7 @@ class Exchange(FrameProtocol):
     """Frames in, replies out. `Connection` is what the event loop knows it as."""
 
     def __init__(self, dispatch: Dispatch, limits: ConnectionLimits, home: ConnectionHome, scratch: memoryview) -> None:
-        super().__init__(scratch, limits.frame_bytes)
+        super().__init__(scratch, min(HELLO_BYTES, limits.frame_bytes))
         self._dispatch = dispatch
         self._limits = limits
         self._most_requests = limits.requests_under_way
@@ -160,8 +162,10 @@ class Exchange(FrameProtocol):
         under_way = self._under_way
         if correlation in under_way:
             raise InvalidRequest(f"correlation id {correlation} is still in use")
-        if not self.has_greeted and opcode != Opcode.HELLO:
-            raise InvalidRequest("the first frame is not HELLO", hint="use a native client")
+        if not self.has_greeted:
+            if opcode != Opcode.HELLO:
+                raise InvalidRequest("the first frame is not HELLO", hint="use a native client")
+            self._max_frame_bytes = self._limits.frame_bytes
         under_way[correlation] = size = len(head) + len(tail)
         self._bytes_under_way += size
         self._dispatch.take(self, opcode, flags, correlation, head, tail)
