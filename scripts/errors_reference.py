@@ -39,6 +39,7 @@ Before anybody looks at what a request asks for. The limits are [settings](setti
 """
 REFUSALS = {
     "body_too_large": "the body is over `http.body_bytes`",
+    "foreign_host": "the header `Host` names something else: a name of this broker belongs in `http.allowed_hosts`",
     "foreign_page": "a web page of another site made a browser ask for a change: nothing was changed",
     "headers_too_large": "the headers are over `http.header_bytes`",
     "method_not_allowed": "the path is there, but not for this method; the hint lists those that are",

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -20,17 +21,26 @@ LOOK_EVERY_S = 0.01
 
 
 class Server:
-    """`goqueue server` on a folder, run by `python`: `settings` is its TOML file, `flags` come behind the command."""
+    """`goqueue server` on a folder, run by `python`: `settings` is its TOML file, `flags` come behind the command.
+
+    `open_files` is the hard limit of its descriptors.
+    """
 
     def __init__(
-        self, folder: Path, settings: str = "", flags: Sequence[str] = (), python: str | Path = sys.executable
+        self,
+        folder: Path,
+        settings: str = "",
+        flags: Sequence[str] = (),
+        python: str | Path = sys.executable,
+        open_files: int | None = None,
     ) -> None:
+        self._open_files = open_files
         self.folder = folder
         self._flags = flags
         self._python = python
         self.http = f"127.0.0.1:{free_port()}"
         self.native = f"127.0.0.1:{free_port()}"
-        self.grpc = f"127.0.0.1:{free_port()}"
+        self._grpc = f"127.0.0.1:{free_port()}"
         self._config = folder / "goqueue.toml"
         self._config.write_text(settings)
         self._log = folder / "server.log"
@@ -55,13 +65,23 @@ class Server:
         command = [
             *(self._python, "-W", "error", "-m", "goqueue", "server", "--log-format", "json"),
             *("--data", self.folder / "data", "--config", self._config, "--http", self.http, "--native", self.native),
-            *("--grpc", self.grpc),
+            *("--grpc", self._grpc),
             *self._flags,
         ]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                preexec_fn=None if self._open_files is None else self._limit_files,  # noqa: PLW1509
             )
+
+    def _limit_files(self) -> None:
+        most = self._open_files
+        assert most is not None
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
     def wait_until_serving(self) -> None:
         deadline = time.monotonic() + START_WITHIN_S
@@ -69,6 +89,20 @@ class Server:
             assert self.is_running, self._log.read_text()
             assert time.monotonic() < deadline, self._log.read_text()
             time.sleep(LOOK_EVERY_S)
+
+    @property
+    def grpc(self) -> str:
+        """The address, which is served a moment after the others: gRPC is loaded in the background."""
+        if self.is_running and "--grpc" not in self._flags:
+            eventually(self._serves_grpc, START_WITHIN_S)
+        return self._grpc
+
+    @grpc.setter
+    def grpc(self, address: str) -> None:
+        self._grpc = address
+
+    def _serves_grpc(self) -> bool:
+        return not self.is_running or any(line.get("event") == "gRPC is serving" for line in self.log())
 
     def log(self) -> list[dict[str, object]]:
         """What the broker has said since its last start."""
@@ -123,10 +157,12 @@ class Server:
 
 
 @contextmanager
-def running_server(folder: Path, settings: str = "", flags: Sequence[str] = ()) -> Iterator[Server]:
+def running_server(
+    folder: Path, settings: str = "", flags: Sequence[str] = (), open_files: int | None = None
+) -> Iterator[Server]:
     """Serving while inside, gone afterwards whatever happens."""
     folder.mkdir(exist_ok=True)
-    server = Server(folder, settings, flags)
+    server = Server(folder, settings, flags, open_files=open_files)
     try:
         server.start()
         yield server

@@ -102,7 +102,7 @@ def is_hung_up(opened):
 @pytest.mark.parametrize(
     "garbage",
     [
-        b"GET / HTTP/1.1\r\nHost: broker\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"\0" * 100,
         b"\xff" * 100,
         struct.pack(">IBBII", 14, 1, 0, 1, 1000) + b"four",

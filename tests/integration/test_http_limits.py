@@ -57,10 +57,10 @@ def answer_of(received: bytes) -> tuple[int, dict]:
 
 
 def publish_head(length: int) -> bytes:
-    return b"POST /topics/t/messages HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % length
+    return b"POST /topics/t/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % length
 
 
-@pytest.mark.parametrize("beginning", [b"G", b"GET /topics HTTP/1.1\r\nHost: x\r\nX-Slow: ", b"\r\n"])
+@pytest.mark.parametrize("beginning", [b"G", b"GET /topics HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", b"\r\n"])
 def test_slow_headers_are_cut_off(strict, beginning):
     with connected(strict) as connection:
         began = time.monotonic()
@@ -73,7 +73,7 @@ def test_slow_headers_are_cut_off(strict, beginning):
 @pytest.mark.parametrize("drop", [b"a", b"\r\n"])
 def test_a_byte_now_and_then_does_not_help(strict, drop):
     with connected(strict) as connection:
-        connection.sendall(b"GET /topics HTTP/1.1\r\nX-A: " if drop == b"a" else drop)
+        connection.sendall(b"GET /topics HTTP/1.1\r\nHost: localhost\r\nX-A: " if drop == b"a" else drop)
         connection.settimeout(0.1)
         received = b""
         deadline = time.monotonic() + 5
@@ -101,7 +101,7 @@ def test_a_slow_body_is_cut_off(strict):
 
 def test_a_slow_body_after_the_answer_is_cut_off_too(strict):
     with connected(strict) as connection:
-        connection.sendall(b"POST /topics/t/messages HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n")
+        connection.sendall(b"POST /topics/t/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n")
         connection.settimeout(0.1)
         received, deadline, is_open = b"", time.monotonic() + 6, True
         while is_open:
@@ -119,7 +119,7 @@ def test_a_slow_body_after_the_answer_is_cut_off_too(strict):
 
 def test_an_idle_connection_is_closed_before_and_after_a_request(strict):
     with connected(strict) as silent, connected(strict) as used:
-        used.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        used.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert b" 200 OK" in used.recv(1000)
         began = time.monotonic()
         assert everything(silent) == b""
@@ -146,11 +146,14 @@ def test_a_body_that_is_too_large_is_refused_whether_it_is_announced_or_not(stri
 def test_a_client_that_asks_first_need_not_send_a_body_that_is_too_large(strict):
     with connected(strict) as connection:
         connection.sendall(
-            b"POST /topics/t/messages HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 200000\r\n\r\n"
+            b"POST /topics/t/messages HTTP/1.1\r\nHost: localhost\r\n"
+            b"Expect: 100-continue\r\nContent-Length: 200000\r\n\r\n"
         )
         assert connection.recv(1000).startswith(b"HTTP/1.1 413 ")
     with connected(strict) as connection:
-        connection.sendall(b"POST /topics/t/messages HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 14\r\n\r\n")
+        connection.sendall(
+            b"POST /topics/t/messages HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 14\r\n\r\n"
+        )
         assert connection.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
         connection.sendall(b'{"value": "x"}')
         assert connection.recv(1000).startswith(b"HTTP/1.1 200 OK")
@@ -161,13 +164,17 @@ def test_a_url_that_is_too_long_is_refused(strict):
     with connected(strict) as connection:
         connection.sendall(b"GET /" + b"a" * 3000)
         assert answer_of(everything(connection))[0] == 414
+    with connected(strict) as connection:
+        # More than the parser of URLs takes, with whatever comes behind it.
+        connection.sendall(b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert answer_of(everything(connection))[0] == 414
 
 
 def test_headers_that_are_too_large_are_refused_also_when_they_never_end(strict):
     response = httpx.get(f"http://{strict.http}/topics", headers={"x-a": "a" * 4096})
     assert (response.status_code, response.json()["code"]) == (431, "headers_too_large")
     with connected(strict) as connection:
-        connection.sendall(b"GET /topics HTTP/1.1\r\nX-A: ")
+        connection.sendall(b"GET /topics HTTP/1.1\r\nHost: localhost\r\nX-A: ")
         received = b""
         connection.settimeout(0.05)
         for _ in range(100):
@@ -187,7 +194,7 @@ def test_a_client_that_does_not_take_its_answer_is_cut_off(strict):
             assert client.post("/topics/large/messages", json={"value": "x" * 90_000}).status_code == 200
     with connected(strict) as connection:
         # More than the buffers of both ends can hold.
-        connection.sendall(b"GET /topics/large/partitions/0/messages HTTP/1.1\r\nHost: x\r\n\r\n" * 8)
+        connection.sendall(b"GET /topics/large/partitions/0/messages HTTP/1.1\r\nHost: localhost\r\n\r\n" * 8)
         time.sleep(3)
         assert len(everything(connection)) < 8 * 40 * 90_000
 
@@ -201,7 +208,8 @@ def test_what_is_not_http_is_refused_in_the_same_shape(strict):
 
 def test_requests_sent_ahead_are_answered_in_order(strict):
     with connected(strict) as connection:
-        connection.sendall(b"GET /version HTTP/1.1\r\n\r\nGET /nowhere HTTP/1.1\r\n\r\nGET /livez HTTP/1.1\r\n\r\n")
+        for path in (b"/version", b"/nowhere", b"/livez"):
+            connection.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % path)
         received = b""
         while received.count(b"HTTP/1.1 ") < 3 or not received.endswith(b"}"):
             received += connection.recv(65536)
@@ -232,7 +240,7 @@ def _is_served(server: Server) -> bool:
 
 def test_a_broker_that_stops_lets_requests_finish_and_closes_idle_connections(tmp_path):
     with running_server(tmp_path / "broker") as server, connected(server) as idle, connected(server) as busy:
-        idle.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        idle.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
         idle.recv(1000)
         busy.sendall(publish_head(100))
         time.sleep(0.2)

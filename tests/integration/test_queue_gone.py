@@ -47,7 +47,7 @@ async def http_worker_goes(server, topic):
     _, writer = await asyncio.open_connection(host, int(port))
     with server.frozen():
         path = f"/groups/{topic}/poll?topics={topic}&consumer=gone&timeout=20s"
-        writer.write(f"GET {path} HTTP/1.1\r\nHost: broker\r\n\r\n".encode())
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         await writer.drain()
         writer.close()
         await writer.wait_closed()

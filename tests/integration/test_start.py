@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import grpc
 import pytest
 
 from goqueue.client.sync import Admin, Producer
@@ -24,7 +23,7 @@ UNNEEDED = {
     "fastavro": "is for Avro schemas",
     "jsonschema_rs": "is for JSON schemas",
     "google": "is for Protobuf schemas, and for gRPC",
-    "grpc": "is for clients that there were none of",
+    "grpc": "is loaded after the start, and there was no port for it",
     "prometheus_client": "shows metrics, and nobody has asked for them",
     "pathlib": "brings much with it for what a broker does with paths at its start",
     "urllib": "reads the address of a collector, and none was named",
@@ -63,7 +62,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with pytest.MonkeyPatch.context() as patch:
         # Python then says of each module when it is imported, in the same place as the log.
         patch.setenv("PYTHONPROFILEIMPORTTIME", "1")
-        with running_server(tmp_path_factory.mktemp("start")) as server:
+        with running_server(tmp_path_factory.mktemp("start"), flags=("--grpc", "")) as server:
             yield server
 
 
@@ -99,17 +98,30 @@ def test_each_part_is_loaded_when_it_is_first_used_and_not_before(server: Server
     assert "goqueue.gateways.native.letter_handlers" not in imported(server)
     assert "goqueue.core.transactions.coordinator" not in imported(server)
 
-    with grpc.insecure_channel(server.grpc) as channel:
-        grpc.channel_ready_future(channel).result(WITHIN_S)
-    assert {"grpc", "google"} <= packages(server)
-    assert not {"starlette", "prometheus_client"} & packages(server)
-
     assert get(server.http, "/health") == 200
     assert {"starlette", "uvicorn", "prometheus_client"} <= packages(server)
     assert "jinja2" not in packages(server), "nobody has looked at the console"
 
     assert get(server.http, "/console") == 200
     assert "jinja2" in packages(server)
+
+
+def test_a_start_does_not_wait_for_grpc(tmp_path: Path):
+    """It is loaded in a thread, and native clients are served meanwhile."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPROFILEIMPORTTIME", "1")
+        with running_server(tmp_path) as server:
+            with Admin(server.native) as admin:
+                admin.create_topic("t")
+            assert server.grpc
+            lines = (server.folder / "server.log").read_text().splitlines()
+            (serving,) = [number for number, line in enumerate(lines) if "goqueue is serving" in line]
+            (loaded,) = [
+                number
+                for number, line in enumerate(lines)
+                if line.startswith("import time:") and line.split()[-1] == "grpc._cython.cygrpc"
+            ]
+            assert serving < loaded, "gRPC was loaded before the broker served"
 
 
 def at_once(count: int, ask: Callable[[], int]) -> list[int]:

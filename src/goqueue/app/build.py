@@ -12,11 +12,11 @@ from types import MappingProxyType
 
 import msgspec
 
+from goqueue.adapters.acceptor import SocketAcceptor
 from goqueue.adapters.clock import SystemClock
 from goqueue.adapters.disk.files import OsFileSystem
 from goqueue.adapters.disk.store import DiskStore
 from goqueue.adapters.entropy import SystemEntropy
-from goqueue.adapters.heap import give_back, give_back_after_busy_times
 from goqueue.adapters.ids.sqlite_index import SqliteIdIndex
 from goqueue.adapters.telemetry.counts import Counts
 from goqueue.adapters.telemetry.logs import Logger, get_logger
@@ -24,16 +24,18 @@ from goqueue.adapters.telemetry.loop_lag import loop_lag
 from goqueue.adapters.telemetry.observers import MaintenanceReporter, StorageReporter
 from goqueue.adapters.telemetry.span_outlet import running_outlet
 from goqueue.adapters.telemetry.watched import Watched
-from goqueue.app.on_demand import served_on_demand, task_within
+from goqueue.app.descriptors import granted, shared_out
+from goqueue.app.loading import served_in_background, served_on_demand, task_within
 from goqueue.app.settings import Settings, flat, host_and_port, shown_tree
 from goqueue.app.span_outlets import span_outlets
 from goqueue.engine.broker import Broker
 from goqueue.engine.maintenance import Maintenance
+from goqueue.engine.traffic import ListenerTraffic
 from goqueue.errors import GoQueueError, InvalidSettings
 from goqueue.gateways.console.desk import Desk, SettingRow
-from goqueue.gateways.grpc.port import hold
 from goqueue.gateways.grpc.tls import Keys, read_keys
 from goqueue.gateways.http.binding import bind
+from goqueue.gateways.http.limits import HttpLimits
 from goqueue.gateways.native.handlers import Handlers
 from goqueue.gateways.native.listener import NativeListener, serve_native
 
@@ -61,46 +63,63 @@ async def running_broker(settings: Settings, origins: Mapping[str, str] = NO_ORI
     """Everything started inside, everything stopped and checkpointed on the way out."""
     logger, counts, clock = get_logger(), Counts(), SystemClock()
     began = clock.now_ns()
+    descriptors = shared_out(granted(), _wanted_connections(settings))
     _check_folder(settings.data)
     async with AsyncExitStack() as stack:
         http = stack.enter_context(_bound("listen.http", settings.listen.http))
         native = stack.enter_context(_bound("listen.native", settings.listen.native))
         at_grpc, at_schemas = settings.listen.grpc, settings.listen.schemas
         keys = read_keys(settings.grpc) if at_grpc else Keys()
-        grpc = stack.enter_context(_bound("listen.grpc", at_grpc, hold)) if at_grpc else None
+        grpc = stack.enter_context(_bound("listen.grpc", at_grpc, _reserved)) if at_grpc else None
         schemas = stack.enter_context(_bound("listen.schemas", at_schemas)) if at_schemas else None
         outlets = span_outlets(settings, logger, counts)
         entropy = SystemEntropy()
         reporter = StorageReporter(logger, counts)
-        store = DiskStore(settings.data, OsFileSystem(), entropy, reporter, settings.storage)
+        store = DiskStore(
+            settings.data, OsFileSystem(), entropy, reporter, settings.storage, most_open=descriptors.segments
+        )
         ids = SqliteIdIndex(f"{settings.data}/ids")
         opened = Broker(store, clock, entropy, ids, _compile_proto, settings.tracing, settings.expiry)
         broker = await stack.enter_async_context(opened)
         for outlet in outlets:
             broker.tracing.add_sink(await stack.enter_async_context(running_outlet(outlet)))
-        tending = give_back_after_busy_times(clock, broker.traffic.requests, give_back)
-        await stack.enter_async_context(task_within(tending))
         lag = stack.enter_context(loop_lag())
         maintenance = Maintenance(broker, MaintenanceReporter(logger, counts), settings.maintenance)
         maintenance.watch_disk()
         stack.push_async_callback(_last_checkpoint, maintenance, logger)
         await stack.enter_async_context(task_within(maintenance.run()))
         report_bug = functools.partial(_report_bug, logger)
+
+        def acceptor(name: str, bound: socket.socket, traffic: ListenerTraffic) -> SocketAcceptor:
+            told = functools.partial(_report_acceptor, logger, name)
+            return SocketAcceptor(bound, descriptors.connections[name], traffic, told)
+
         listener = NativeListener(Handlers(broker, report_bug), settings.native, broker.traffic.native)
-        await stack.enter_async_context(serve_native(listener, native, stop_within_s=STOP_WITHIN_S))
+        accepted = acceptor("native", native, broker.traffic.native)
+        await stack.enter_async_context(serve_native(listener, accepted, stop_within_s=STOP_WITHIN_S))
         refused = functools.partial(_report_refusal, logger)
-        if grpc is not None:
-            at_grpc = _address_text(host_and_port("listen.grpc", at_grpc)[0], grpc.getsockname()[1])
-            load = functools.partial(_load_grpc, grpc, keys, broker, maintenance, settings, report_bug)
-            await stack.enter_async_context(served_on_demand(grpc, load, refused))
         if schemas is not None:
-            load = functools.partial(_load_schemas, schemas, broker, settings, report_bug)
+            accepted = acceptor("schemas", schemas, broker.traffic.schemas)
+            load = functools.partial(_load_schemas, accepted, broker, settings, report_bug)
             await stack.enter_async_context(served_on_demand(schemas, load, refused))
         desk = Desk(broker, _setting_rows(settings, origins))
         await stack.enter_async_context(task_within(desk.history.run()))
         watched = Watched(broker, counts, lag, clock.now_ns() - began)
-        load = functools.partial(_load_api, http, desk, maintenance, watched, settings, report_bug)
+        accepted = acceptor("http", http, broker.traffic.http)
+        load = functools.partial(_load_api, accepted, desk, maintenance, watched, settings, report_bug)
         await stack.enter_async_context(served_on_demand(http, load, refused))
+        if grpc is not None:
+            at_grpc = _address_text(host_and_port("listen.grpc", at_grpc)[0], grpc.getsockname()[1])
+            most = descriptors.connections["grpc"]
+            load = functools.partial(_load_grpc, _address(grpc), most, keys, broker, maintenance, settings, report_bug)
+            serving = functools.partial(_grpc_serves, logger, grpc, at_grpc)
+            await stack.enter_async_context(served_in_background(load, serving, refused))
+        logger.info(
+            "limits follow from the limit of open files",
+            open_files=descriptors.limit,
+            segments=descriptors.segments,
+            **{f"{name}_connections": most for name, most in descriptors.connections.items()},
+        )
         yield Running(broker, _address(http), _address(native), at_grpc, "" if schemas is None else _address(schemas))
 
 
@@ -111,42 +130,69 @@ def _compile_proto(root: str, texts: Mapping[str, str]) -> bytes:
     return compile_files(root, texts)
 
 
+def _wanted_connections(settings: Settings) -> dict[str, int]:
+    """By listener; each of those for HTTP has the limit to itself."""
+    wanted = {"native": settings.native.connections, "http": settings.http.connections}
+    if settings.listen.schemas:
+        wanted["schemas"] = settings.http.connections
+    if settings.listen.grpc:
+        wanted["grpc"] = settings.grpc.connections
+    return wanted
+
+
 def _load_grpc(
-    held: socket.socket,
+    address: str,
+    connections: int,
     keys: Keys,
     broker: Broker,
     maintenance: Maintenance,
     settings: Settings,
     report_bug: ReportBug,
 ) -> AbstractAsyncContextManager[None]:
-    # In a thread, as what is below: it takes a tenth of a second, and 9 MB.
+    # In a thread, as what is below: it takes some tenths of a second.
     from goqueue.gateways.grpc.listener import serve_grpc
 
-    return serve_grpc(held, keys, broker, maintenance, settings.grpc, report_bug, stop_within_s=STOP_WITHIN_S)
+    return serve_grpc(
+        address, connections, keys, broker, maintenance, settings.grpc, report_bug, stop_within_s=STOP_WITHIN_S
+    )
+
+
+def _grpc_serves(logger: Logger, reserved: socket.socket, address: str) -> None:
+    # gRPC listens on the port now.
+    reserved.close()
+    logger.info("gRPC is serving", grpc=address)
 
 
 def _load_api(
-    listener: socket.socket,
+    acceptor: SocketAcceptor,
     desk: Desk,
     maintenance: Maintenance,
     watched: Watched,
     settings: Settings,
     report_bug: ReportBug,
 ) -> AbstractAsyncContextManager[None]:
-    # In a thread, once somebody has connected: until then it would only cost time at the start, and memory.
+    # In a thread, with the first connection: until then it would only cost time at the start, and memory.
     from goqueue.adapters.telemetry.metrics import Metrics
     from goqueue.app.http import api_on
 
     metrics = Metrics(watched, settings.metrics)
-    return api_on(listener, desk, maintenance, metrics, settings.http, report_bug, STOP_WITHIN_S)
+    limits = _named(settings.http, settings.listen.http)
+    return api_on(acceptor, desk, maintenance, metrics, limits, report_bug, STOP_WITHIN_S)
 
 
 def _load_schemas(
-    listener: socket.socket, broker: Broker, settings: Settings, report_bug: ReportBug
+    acceptor: SocketAcceptor, broker: Broker, settings: Settings, report_bug: ReportBug
 ) -> AbstractAsyncContextManager[None]:
     from goqueue.app.http import schemas_on
 
-    return schemas_on(listener, broker, settings.http, report_bug, STOP_WITHIN_S)
+    limits = _named(settings.http, settings.listen.schemas)
+    return schemas_on(acceptor, broker, limits, report_bug, STOP_WITHIN_S)
+
+
+def _named(limits: HttpLimits, listen: str) -> HttpLimits:
+    """Clients may reach the broker by the name that it listens on."""
+    host, _ = host_and_port("listen", listen)
+    return msgspec.structs.replace(limits, allowed_hosts=f"{limits.allowed_hosts},{host}")
 
 
 def _setting_rows(settings: Settings, origins: Mapping[str, str]) -> tuple[SettingRow, ...]:
@@ -157,6 +203,15 @@ def _setting_rows(settings: Settings, origins: Mapping[str, str]) -> tuple[Setti
 def _check_folder(data: str) -> None:
     if os.path.exists(data) and not os.path.isdir(data):
         raise InvalidSettings(f"data = {data} is no folder", hint="choose a folder; it is made if there is none")
+
+
+def _reserved(host: str, port: int) -> socket.socket:
+    """The port of gRPC, which binds it by itself once it is loaded and does not say what is wrong with an address.
+
+    A socket that does not listen keeps it until then: the kernel refuses the port to others that listen already and to
+    a second broker that listens later, and lets gRPC have it.
+    """
+    return bind(host, port, listen=False)
 
 
 @contextlib.contextmanager
@@ -185,8 +240,15 @@ def _report_bug(logger: Logger, bug: BaseException) -> None:
     logger.error("bug", error=repr(bug), traceback="".join(traceback.format_exception(bug)))
 
 
-def _report_refusal(logger: Logger, failure: GoQueueError) -> None:
-    logger.error("listener cannot serve", reason=failure.message, hint=failure.hint)
+def _report_refusal(logger: Logger, failure: GoQueueError | OSError) -> None:
+    if isinstance(failure, OSError):
+        logger.error("listener cannot serve", reason=str(failure))
+    else:
+        logger.error("listener cannot serve", reason=failure.message, hint=failure.hint)
+
+
+def _report_acceptor(logger: Logger, listener: str, event: str, reason: str) -> None:
+    logger.warning(event, listener=listener, reason=reason)
 
 
 async def _last_checkpoint(maintenance: Maintenance, logger: Logger) -> None:

@@ -1,13 +1,13 @@
-"""The HTTP listeners put together. Imported when somebody connects to one of them: see `on_demand.py`."""
+"""The HTTP listeners put together. Imported with the first connection to one of them: see `loading.py`."""
 
-import socket
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 from goqueue.adapters.telemetry.metrics import Metrics
-from goqueue.app.on_demand import PagesOnDemand
+from goqueue.app.loading import PagesOnDemand
 from goqueue.engine.broker import Broker
 from goqueue.engine.maintenance import Maintenance
+from goqueue.engine.traffic import Acceptor
 from goqueue.gateways.console.desk import Desk
 from goqueue.gateways.http.app import Pages, http_app, schemas_app
 from goqueue.gateways.http.limits import HttpLimits
@@ -19,7 +19,7 @@ ReportBug = Callable[[BaseException], None]
 
 
 def api_on(
-    listener: socket.socket,
+    acceptor: Acceptor,
     desk: Desk,
     maintenance: Maintenance,
     metrics: Metrics,
@@ -36,11 +36,11 @@ def api_on(
         return Console(desk, report_bug)
 
     app = http_app(desk.broker, maintenance, metrics.exposition, report_bug, limits, PagesOnDemand(console))
-    return serve_http(app, listener, limits, stop_within_s=stop_within_s)
+    return serve_http(app, acceptor, limits, stop_within_s=stop_within_s)
 
 
 def schemas_on(
-    listener: socket.socket, broker: Broker, limits: HttpLimits, report_bug: ReportBug, stop_within_s: float
+    acceptor: Acceptor, broker: Broker, limits: HttpLimits, report_bug: ReportBug, stop_within_s: float
 ) -> AbstractAsyncContextManager[None]:
     """The schema registry alone; serving while inside."""
-    return serve_http(schemas_app(broker, report_bug, limits), listener, limits, stop_within_s=stop_within_s)
+    return serve_http(schemas_app(broker, report_bug, limits), acceptor, limits, stop_within_s=stop_within_s)

@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import os
-import resource
 import shutil
 import signal
 import sys
@@ -61,7 +60,6 @@ def run_server(flags: Mapping[str, str | None]) -> None:
 
 async def _serve(settings: Settings, origins: Origins) -> None:
     logger = get_logger()
-    _allow_many_files()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -72,7 +70,6 @@ async def _serve(settings: Settings, origins: Origins) -> None:
             "goqueue is serving",
             http=f"http://{running.http}",
             native=running.native,
-            **({"grpc": running.grpc} if running.grpc else {}),
             **({"schemas": f"http://{running.schemas}"} if running.schemas else {}),
             data=os.path.realpath(settings.data),
             version=__version__,
@@ -110,9 +107,3 @@ def _avoid_pauses() -> None:
     gc.collect()
     gc.freeze()
     sys.setswitchinterval(0.0005)
-
-
-def _allow_many_files() -> None:
-    """Each partition keeps a file open and each connection a socket: take what the system grants."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

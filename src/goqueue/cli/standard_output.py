@@ -24,7 +24,7 @@ class StandardOutput:
             return
         writing = asyncio.ensure_future(in_thread(partial(_write_all, self._fd, data)))
         try:
-            await asyncio.shield(writing)
+            await asyncio.shield(writing)  # noqa: TID251  # its exception is retrieved below
         except asyncio.CancelledError:
             await asyncio.wait([writing], timeout=FINISH_WITHIN_S)
             self.is_stuck = not writing.done() or writing.exception() is not None

@@ -1,11 +1,10 @@
 """Compact a topic now, without waiting for the broker to do it by itself."""
 
-import asyncio
-
 import msgspec
 
 from goqueue.engine.broker import Broker
 from goqueue.engine.maintenance import Maintenance
+from goqueue.engine.shielded import shielded
 from goqueue.errors import InvalidRequest
 from goqueue.model.topic import Cleanup, TopicName
 
@@ -26,10 +25,10 @@ async def compact_topic(broker: Broker, maintenance: Maintenance, name: TopicNam
             hint="change its cleanup to compact or compact,delete first",
         )
     # Only what a checkpoint has made durable may be written anew.
-    await asyncio.shield(maintenance.checkpoint())
+    await shielded(maintenance.checkpoint())
     done = []
     for partition in broker.partitions(topic.name):
         before = partition.log.size
-        await asyncio.shield(maintenance.compact(partition, topic.config))
+        await shielded(maintenance.compact(partition, topic.config))
         done.append(CompactedPartition(partition.id.partition, before, partition.log.size))
     return done

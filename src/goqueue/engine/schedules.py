@@ -20,6 +20,7 @@ from goqueue.engine.broker import SCHEDULES, Broker
 from goqueue.engine.group_commit import resolve
 from goqueue.engine.placement import Placement
 from goqueue.engine.schemas.validation import check_record
+from goqueue.engine.shielded import shielded
 from goqueue.errors import InvalidRecord, RecordTooLarge, UnknownTopic
 from goqueue.model.ids import InstantNs
 from goqueue.model.topic import TopicName, topic_name
@@ -109,7 +110,7 @@ async def _fire(broker: Broker, placement: Placement, firing: Firing) -> None:
         await _write(broker, [broker.schedules.passed_over(firing, now=now, reason=refusal.message)])
         return
     # Whoever is stopped here must not leave the event half known: the entry is written all the same.
-    await asyncio.shield(outcome)
+    await shielded(outcome)
 
 
 async def _change(broker: Broker, decide: Callable[[Schedules, InstantNs], Sequence[ScheduleEvent]]) -> None:

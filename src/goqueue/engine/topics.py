@@ -1,6 +1,5 @@
 """Create, alter and delete topics: one atomic entry each, of the event and the logs it is about."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 
 from goqueue.core.catalog.events import CatalogEvent
@@ -9,6 +8,7 @@ from goqueue.engine.broker import CATALOG, GROUPS, Broker
 from goqueue.engine.partition import PARTITION_STREAMS
 from goqueue.engine.ports import CreateLog, DeleteLog, Operation
 from goqueue.engine.remembered_ids import IDS
+from goqueue.engine.shielded import shielded
 from goqueue.errors import InvalidRequest
 from goqueue.model.log import LogId
 from goqueue.model.topic import Topic, TopicConfig, TopicName
@@ -92,4 +92,4 @@ async def _change(
 
             await refresh_groups(broker)
 
-    await asyncio.shield(asyncio.ensure_future(change()))
+    await shielded(change())

@@ -1,9 +1,13 @@
 """What clients ask of each listener: how many are connected, what they asked, how it ended and how long it took."""
 
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
 from goqueue.engine.histogram import SECONDS, Histogram
 from goqueue.engine.ports import Clock
 
-__all__ = ["FAILED", "OK", "REFUSED", "ListenerTraffic", "Meter", "Traffic"]
+__all__ = ["FAILED", "OK", "REFUSED", "Acceptor", "ListenerTraffic", "Meter", "Traffic"]
 
 OK = "ok"
 REFUSED = "refused"
@@ -43,6 +47,9 @@ class ListenerTraffic:
     def __init__(self, clock: Clock) -> None:
         self.now_ns = clock.now_ns
         self.connections = 0
+        self.most_connections = 0
+        """0 while the listener is not there."""
+        self.refused_connections = 0
         self._meters: dict[str, Meter] = {}
 
     def meter(self, kind: str) -> Meter:
@@ -71,6 +78,19 @@ class ListenerTraffic:
     def seconds(self) -> dict[str, Histogram]:
         """By kind, of those that do not wait for something to happen."""
         return {kind: meter.seconds for kind, meter in tuple(self._meters.items()) if any(meter.seconds.counts)}
+
+
+class Acceptor(Protocol):
+    """Gives a listener its connections, within the limit of the traffic it was made with."""
+
+    def serve(self, make: Callable[[], asyncio.BaseProtocol], refusal: bytes) -> None:
+        """From now on: a protocol for each connection, and `refusal` for those beyond the limit."""
+
+    def close(self) -> None:
+        """Accept no more."""
+
+    async def wait_closed(self) -> None:
+        """Until connections that were accepted have their protocol."""
 
 
 class Traffic:

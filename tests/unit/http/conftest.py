@@ -45,5 +45,5 @@ def app(broker, bugs) -> HttpApp:
 
 @pytest.fixture
 async def http(app) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://broker") as client:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
         yield client

@@ -13,6 +13,9 @@ from goqueue.testing.clock import FakeClock
 LIMITS = HttpLimits(requests_under_way=2, bytes_under_way=3000, body_bytes=2048, header_bytes=1024, url_bytes=1024)
 
 
+HOST = {"host": "localhost"}
+
+
 class Exchange:
     """One request, told by the messages a server would pass on."""
 
@@ -23,8 +26,9 @@ class Exchange:
             "type": "http",
             "method": "POST",
             "raw_path": path.encode(),
+            "http_version": "1.1",
             "query_string": query.encode(),
-            "headers": [(name.encode(), value.encode()) for name, value in (headers or {}).items()],
+            "headers": [(name.encode(), value.encode()) for name, value in (HOST | (headers or {})).items()],
         }
         self.task = asyncio.ensure_future(gate(scope, self.to_app.get, self._send))
 

@@ -30,3 +30,5 @@ cdef class Segment:
     cpdef flush(self)
     @cython.locals(opened=_Opened)
     cdef _Opened _open(self)
+    @cython.locals(opened=_Opened)
+    cdef _Opened _reopened(self)

@@ -46,13 +46,33 @@ def segment_base(name: str) -> int | None:
 
 
 class OpenSegments:
-    """Keeps the number of open files and loaded indexes bounded: the sealed segment opened longest ago is closed."""
+    """Keeps the number of open files and loaded indexes bounded: the segment opened longest ago is closed.
 
-    def __init__(self, limit: int, report: Callable[[str, str], None]) -> None:
+    Sealed segments have a limit of their own: far fewer of them are needed than of those that are written to.
+    """
+
+    def __init__(self, limit: int, report: Callable[[str, str], None], growing_limit: int = 1 << 30) -> None:
         self._limit = limit
+        self._growing_limit = growing_limit
         self.report = report
         """Is told of an index file that could not be used, and why."""
         self._opened: deque[Segment] = deque()
+        self._growing: deque[Segment] = deque()
+
+    def add_growing(self, segment: "Segment") -> None:
+        """One that is written to; a reader may close only others that are durable."""
+        self._growing.append(segment)
+        self._close_growing(Segment.rest)
+
+    def make_room(self) -> None:
+        """Called by the writer: where too many segments are written to, the oldest are made durable and closed."""
+        self._close_growing(Segment.rest_durable)
+
+    def _close_growing(self, rest: "Callable[[Segment], bool]") -> None:
+        for _ in range(len(self._growing) - self._growing_limit):
+            oldest = self._growing.popleft()
+            if not rest(oldest):
+                self._growing.append(oldest)
 
     def add(self, segment: "Segment") -> None:
         self._opened.append(segment)
@@ -124,12 +144,14 @@ class Segment:
             file.truncate(0)
         self._opened = _Opened(file, SegmentIndex(self._files, self._stem))
         self._unsynced = True
+        self._open_segments.add_growing(self)
+        self._open_segments.make_room()
 
     def stage(self, records: Buffer, next_offset: int) -> tuple[int, int]:
         """Take stamped records for the next `flush`; returns the segment's base offset and their place in its file."""
         info = self.info
         base_offset, size = info.base_offset, info.size
-        opened = self._opened or self._open()
+        opened = self._opened or self._reopened()
         newest = opened.entries.add(records, size, info.max_timestamp_ns)
         self._staged.append(records)
         self.info = SegmentInfo(base_offset, next_offset, size + len(records), newest)
@@ -138,10 +160,10 @@ class Segment:
     def flush(self) -> None:
         """Write what is staged to the page cache."""
         if self._staged:
-            staged, self._staged = self._staged, []
             self._unsynced = True
-            opened = self._opened or self._open()
-            opened.file.write(self._written.size, staged)
+            opened = self._opened or self._reopened()
+            opened.file.write(self._written.size, self._staged)
+            self._staged = []
             self._written = _End(self.info.size, self.info.next_offset)
 
     def rewind(self, info: SegmentInfo) -> None:
@@ -149,7 +171,7 @@ class Segment:
         self._staged = []
         self.info = info
         self._written = _End(info.size, info.next_offset)
-        opened = self._open()
+        opened = self._reopened()
         file, index = opened.file, opened.entries
         try:
             index.cut(info.size)
@@ -161,7 +183,7 @@ class Segment:
         info = self.info
         if position + len(records) <= info.size:
             return
-        if isinstance(self._open().file, MissingFile):
+        if isinstance(self._reopened().file, MissingFile):
             # Lost, or removed because a later entry of the journal drops the segment.
             self.lost = info
             self._files.make_dirs(os.path.dirname(self._stem))
@@ -189,7 +211,7 @@ class Segment:
     def take_rest(self, next_offset: int) -> None:
         """Count what the file holds beyond the known end as part of the segment, up to `next_offset`."""
         info = self.info
-        file = self._open().file
+        file = self._reopened().file
         size = max(info.size, file.size())
         rest = walk(file, info.size, size, expected_offset=info.next_offset, next_offset=next_offset)
         newest = max((run.max_timestamp_ns for run in rest if isinstance(run, Run)), default=0)
@@ -200,7 +222,7 @@ class Segment:
 
     def keep_rest(self) -> None:
         """Count intact records right behind the known end as part of the segment."""
-        opened = self._open()
+        opened = self._reopened()
         file, index = opened.file, opened.entries
         for found in walk(file, self.info.size, file.size(), expected_offset=0, next_offset=1 << 62):
             info = self.info
@@ -213,7 +235,7 @@ class Segment:
 
     def cut_file(self) -> int:
         """Drop bytes beyond the known end, left by writes that were never confirmed; returns how many."""
-        file = self._open().file
+        file = self._reopened().file
         surplus = file.size() - self.info.size
         if surplus > 0:
             file.truncate(self.info.size)
@@ -228,8 +250,9 @@ class Segment:
 
     def sync(self) -> None:
         """Make the records durable."""
-        opened = self._opened
-        if opened is not None and self._unsynced:
+        if self._unsynced and not self._forgotten:
+            # Opened again if it was closed: an append may have come between its last sync and that.
+            opened = self._opened or self._open()
             # Cleared first: an append that comes while the sync runs sets it again.
             self._unsynced = False
             opened.file.write_back(self._settled, self._written.size - self._settled)
@@ -328,6 +351,25 @@ class Segment:
         """Close the file when no reader uses it any more; it is opened again at the next use."""
         self._opened = None
 
+    def rest(self) -> bool:
+        """Close the file until its next use; False if there is something to write or to sync."""
+        if self._staged or self._unsynced:
+            return False
+        self.let_go()
+        return True
+
+    def rest_durable(self) -> bool:
+        """As `rest`, for the writer: write and sync first. False if that fails."""
+        try:
+            self.flush()
+            self.sync()
+        except OSError:
+            # Whoever syncs it next finds out, and knows what to do about it.
+            self._unsynced = True
+            return False
+        self.let_go()
+        return True
+
     def _walk(
         self, file: File, end: _End, expected: int, position: int, limit_offset: int, window: int
     ) -> Iterator[Run | Gap]:
@@ -362,6 +404,16 @@ class Segment:
             self._opened = opened
             if self._sealed:
                 self._open_segments.add(self)
+            else:
+                self._open_segments.add_growing(self)
+        return opened
+
+    def _reopened(self) -> _Opened:
+        """For the writer, who can make room for it."""
+        opened = self._opened
+        if opened is None:
+            opened = self._open()
+            self._open_segments.make_room()
         return opened
 
     def _keep_index(self, entries: SegmentIndex) -> None:

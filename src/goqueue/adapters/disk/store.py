@@ -87,12 +87,16 @@ class DiskStore:
         entropy: Entropy,
         observer: StorageObserver,
         settings: StoreSettings,
+        *,
+        most_open: int = 1 << 30,
     ) -> None:
+        """With so many files of logs open at a time, at most."""
         self._folder = folder
         self._files = files
         self._observer = observer
         self._settings = settings
-        self._open_segments = OpenSegments(settings.open_sealed_segments, observer.file_damaged)
+        sealed = min(settings.open_sealed_segments, most_open // 2)
+        self._open_segments = OpenSegments(sealed, observer.file_damaged, most_open - sealed)
         self._journal = Journal(files, f"{folder}/journal", entropy, settings.journal_file_bytes)
         self._logs: dict[LogId, DiskLog] = {}
         self._snapshot_lsns: dict[str, int] = {}

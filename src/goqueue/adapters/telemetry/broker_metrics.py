@@ -29,6 +29,18 @@ ENDED = Family(
     ("outcome",),
 )
 CONNECTIONS = Family("goqueue_broker_connections", "gauge", "Open connections", ("listener",))
+MOST_CONNECTIONS = Family(
+    "goqueue_broker_connection_limit",
+    "gauge",
+    "Connections that may be open, of the listeners there are",
+    ("listener",),
+)
+REFUSED_CONNECTIONS = Family(
+    "goqueue_broker_refused_connections",
+    "counter",
+    "Connections closed at once as there were too many; gRPC does not tell its own",
+    ("listener",),
+)
 REQUESTS = Family(
     "goqueue_broker_requests",
     "counter",
@@ -54,6 +66,7 @@ SYNC_SECONDS = Family("goqueue_storage_sync_seconds", "histogram", "Time of each
 GROUP_ENTRIES = Family("goqueue_storage_write_group_entries", "histogram", "Journal entries that were written together")
 FAMILIES = (
     *(BUILD, TOPICS, PARTITIONS, SCHEDULES, PRODUCERS, TRANSACTIONS, OLDEST, ENDED, CONNECTIONS, REQUESTS),
+    *(MOST_CONNECTIONS, REFUSED_CONNECTIONS),
     *(REQUEST_SECONDS, LOOP_LAG, START, RECOVERY, JOURNAL, DISK, LOG_BYTES, SEGMENTS, SYNC_SECONDS, GROUP_ENTRIES),
 )
 
@@ -84,6 +97,14 @@ class BrokerMetrics:
             single(OLDEST, age_ns / NS_PER_S),
             counter(ENDED, (((how,), count) for how, count in ended.items())),
             gauge(CONNECTIONS, (((name,), traffic.connections) for name, traffic in listeners)),
+            gauge(
+                MOST_CONNECTIONS,
+                (((name,), one.most_connections) for name, one in listeners if one.most_connections),
+            ),
+            counter(
+                REFUSED_CONNECTIONS,
+                (((name,), one.refused_connections) for name, one in listeners if name != "grpc"),
+            ),
             counter(
                 REQUESTS,
                 (

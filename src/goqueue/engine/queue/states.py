@@ -20,6 +20,7 @@ from goqueue.engine.ports import Operation
 from goqueue.engine.queue.lease_watch import LeaseWatch
 from goqueue.engine.queue.taken import Taken
 from goqueue.engine.queue.turn import Turn
+from goqueue.engine.shielded import unattended
 from goqueue.engine.streams import Streams
 from goqueue.engine.tally import Tallies
 from goqueue.errors import GoQueueError, UnknownReceipt
@@ -168,7 +169,7 @@ class QueueStates:
         self._crowded: dict[str, Counter[str]] = {}
         """Consumers of each group that wait for room."""
         self.leases = LeaseWatch()
-        self._background: set[asyncio.Task[None]] = set()
+        self._background: set[asyncio.Future[None]] = set()
         self.removed: Callable[[QueueState], None] = _whatever
         """Called with those that are given up."""
         self.commit: GroupCommit
@@ -347,7 +348,7 @@ class QueueStates:
 
     def in_background(self, work: Coroutine[None, None, None]) -> None:
         """Something to put right after a caller who has gone away; `drain` waits for it."""
-        task = asyncio.ensure_future(work)
+        task = unattended(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 

@@ -8,6 +8,7 @@ from goqueue.core.schemas.parsing import ParseJob
 from goqueue.core.schemas.registering import Registering
 from goqueue.engine.broker import Broker
 from goqueue.engine.schemas.parsing import Parsed, run_jobs
+from goqueue.engine.shielded import shielded
 
 __all__ = ["decide", "in_turn"]
 
@@ -43,7 +44,7 @@ async def in_turn(broker: Broker, change: Callable[[], Coroutine[Any, Any, Resul
         async with broker.schemas_turn:
             return await change()
 
-    return await asyncio.shield(asyncio.ensure_future(take_turn()))
+    return await shielded(take_turn())
 
 
 async def _parse(broker: Broker, needed: Callable[[Registering], Sequence[ParseJob]], done: Parsed) -> None:

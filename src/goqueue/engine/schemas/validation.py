@@ -14,6 +14,7 @@ from goqueue.engine.broker import Broker
 from goqueue.engine.schemas.parsing import parsed_schema
 from goqueue.engine.schemas.rules import Rules
 from goqueue.engine.schemas.values import BYTES_PER_VALUE, SLICE_BYTES, EncodedValues, Value, Values, value_of
+from goqueue.engine.shielded import shielded
 from goqueue.errors import CorruptBatch, GoQueueError, SchemaViolation
 from goqueue.model.record import Record
 from goqueue.model.topic import Topic
@@ -170,7 +171,7 @@ async def _made_payloads(broker: Broker, schema_id: int) -> Payloads:
     if schema_id not in making:
         task = making[schema_id] = asyncio.ensure_future(_make_payloads(broker, schema_id))
         task.add_done_callback(lambda _: making.pop(schema_id))
-    return await asyncio.shield(making[schema_id])
+    return await shielded(making[schema_id])
 
 
 async def _make_payloads(broker: Broker, schema_id: int) -> Payloads:

@@ -18,7 +18,7 @@ class GrpcSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The listener itself is on while `listen.grpc` has an address."""
 
     connections: Count = 20_000
-    """Further ones are closed at once."""
+    """At a time; one beyond is closed. Lower where the limit of open files leaves room for fewer."""
     calls_per_connection: Count = 1000
     """The client holds back further ones until one of them ends."""
     calls_under_way: Count = 10_000

@@ -1,6 +1,5 @@
-"""Serve gRPC, with or without TLS, until told to stop. Imported when somebody connects to the port held for it."""
+"""Serve gRPC, with or without TLS, until told to stop. Imported in the background once the broker serves."""
 
-import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,8 +14,6 @@ from goqueue.errors import InvalidSettings
 from goqueue.gateways.grpc.frame import Frame
 from goqueue.gateways.grpc.health import health_service
 from goqueue.gateways.grpc.limits import GrpcSettings
-from goqueue.gateways.grpc.port import accept_waiting, address_of, keep_alone, share, steer_to_the_second
-from goqueue.gateways.grpc.relay import relayed
 from goqueue.gateways.grpc.services import services
 from goqueue.gateways.grpc.tls import Keys
 
@@ -24,8 +21,8 @@ __all__ = ["serve_grpc"]
 
 CLOSE_WITHIN_S = 0.5
 """So long the last answers may be on their way when the broker stops."""
-OPENED_WITHIN_MS = 50
-"""So long a connection that has begun may take to be open when gRPC takes over the port."""
+HANDSHAKE_WITHIN_MS = 30_000
+"""A connection that does not speak TLS and HTTP/2 by then is closed."""
 WITHOUT_LIMIT = -1
 SPARE_CALLS = 64
 """Beyond the limit, so that it is this listener that refuses, and says why."""
@@ -33,7 +30,8 @@ SPARE_CALLS = 64
 
 @asynccontextmanager
 async def serve_grpc(
-    held: socket.socket,
+    address: str,
+    connections: int,
     keys: Keys,
     broker: Broker,
     maintenance: Maintenance,
@@ -42,23 +40,21 @@ async def serve_grpc(
     *,
     stop_within_s: float,
 ) -> AsyncIterator[None]:
-    """Serving while inside; on the way out calls under way may finish, and those that only wait are ended.
-
-    Takes the port over from `held`, which is closed, and serves those who waited there.
-    """
-    server = grpc.aio.server(options=_options(settings), maximum_concurrent_rpcs=settings.calls_under_way + SPARE_CALLS)
+    """Serving while inside; on the way out calls under way may finish, and those that only wait are ended."""
+    broker.traffic.grpc.most_connections = connections
+    server = grpc.aio.server(
+        options=_options(settings, connections), maximum_concurrent_rpcs=settings.calls_under_way + SPARE_CALLS
+    )
     frame = Frame(settings, broker.traffic.grpc, report_bug)
     try:
-        _listen(server, held, keys)
+        _listen(server, address, keys)
         _offer(server, frame, broker, maintenance, settings, report_bug)
         await server.start()
-        address = address_of(held)
-        async with relayed(await _taken_over(held, broker), address):
-            try:
-                yield
-            finally:
-                await frame.stop(stop_within_s)
-                await server.stop(CLOSE_WITHIN_S)
+        try:
+            yield
+        finally:
+            await frame.stop(stop_within_s)
+            await server.stop(CLOSE_WITHIN_S)
     finally:
         await server.stop(None)
 
@@ -80,28 +76,16 @@ def _offer(
         reflection.enable_server_reflection((*shown, reflection.SERVICE_NAME), server)
 
 
-def _listen(server: grpc.aio.Server, held: socket.socket, keys: Keys) -> None:
-    host, port = address_of(held)
-    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    share(held)
+def _listen(server: grpc.aio.Server, address: str, keys: Keys) -> None:
     try:
         if keys.certificate:
             server.add_secure_port(address, _credentials(keys))
         else:
             server.add_insecure_port(address)
     except RuntimeError as error:
-        keep_alone(held)
         raise InvalidSettings(
             f"cannot serve gRPC on {address}: {error}", hint="check listen.grpc, and the files of grpc.tls_certificate"
         ) from None
-    steer_to_the_second(held)
-
-
-async def _taken_over(held: socket.socket, broker: Broker) -> list[socket.socket]:
-    """Those who waited; whoever comes from now on comes to gRPC."""
-    await broker.clock.sleep_ms(OPENED_WITHIN_MS)
-    with held:
-        return list(accept_waiting(held))
 
 
 def _credentials(keys: Keys) -> grpc.ServerCredentials:
@@ -110,11 +94,12 @@ def _credentials(keys: Keys) -> grpc.ServerCredentials:
     )
 
 
-def _options(settings: GrpcSettings) -> list[tuple[str, Any]]:
+def _options(settings: GrpcSettings, connections: int) -> list[tuple[str, Any]]:
     return [
-        # To join the socket that holds the port.
-        ("grpc.so_reuseport", 1),
-        ("grpc.max_allowed_incoming_connections", settings.connections),
+        # Otherwise another program of this user could listen on the port too, and get some of the connections.
+        ("grpc.so_reuseport", 0),
+        ("grpc.max_allowed_incoming_connections", connections),
+        ("grpc.server_handshake_timeout_ms", HANDSHAKE_WITHIN_MS),
         ("grpc.max_concurrent_streams", settings.calls_per_connection),
         ("grpc.max_receive_message_length", settings.message_bytes),
         ("grpc.max_send_message_length", WITHOUT_LIMIT),

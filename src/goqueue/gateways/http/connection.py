@@ -1,4 +1,4 @@
-"""One HTTP connection of uvicorn's, with the limits that uvicorn has not: on time, on sizes, on how many there are.
+"""One HTTP connection of uvicorn's, with the limits that uvicorn has not: on time and on sizes.
 
 Every moment of a connection has a deadline: waiting for a request, its headers, its body, and the client taking its
 answer. A timer is started only for what is not there at once, so a request that comes in one piece costs none.
@@ -14,7 +14,7 @@ from goqueue.engine.traffic import ListenerTraffic
 from goqueue.gateways.http.limits import HttpLimits
 from goqueue.gateways.http.responses import ErrorBody, encode_json
 
-__all__ = ["LimitedConnection", "connections_within"]
+__all__ = ["BUSY", "LimitedConnection", "connections_within"]
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -38,6 +38,7 @@ class LimitedConnection(HttpToolsProtocol):
     limits: ClassVar[HttpLimits]
     traffic: ClassVar[ListenerTraffic]
 
+    url = b""
     _reading = Reading.NOTHING
     _began_now = False
     _header_bytes = 0
@@ -51,10 +52,8 @@ class LimitedConnection(HttpToolsProtocol):
         super().connection_made(transport)
         self.traffic.connections += 1
         self._output = _Output(transport)
-        if len(self.connections) > self.limits.connections:
-            self._refuse(503, "server_busy", f"{self.limits.connections} connections are open")
-            return
-        self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
+        first_byte_s = min(self.timeout_keep_alive, self.limits.headers_within_ms / 1000)
+        self.timeout_keep_alive_task = self.loop.call_later(first_byte_s, self.timeout_keep_alive_handler)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.traffic.connections -= 1
@@ -169,16 +168,17 @@ class LimitedConnection(HttpToolsProtocol):
     # Refusals that do not reach the application.
 
     def send_400_response(self, msg: str) -> None:
-        self._refuse(400, "invalid_request", "this is not HTTP/1.1")
+        if len(self.url) > self.limits.url_bytes:
+            # Longer than the parser of URLs takes.
+            self._refuse(414, "url_too_long", f"the URL has more than {self.limits.url_bytes} bytes")
+        else:
+            self._refuse(400, "invalid_request", "this is not HTTP/1.1")
 
     def _refuse(self, status: int, code: str, text: str) -> None:
         """Say why and hang up."""
         self._stop_deadline()
         if self._may_answer:
-            body = encode_json(ErrorBody(text, code, status))
-            head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n" % len(body)
-            retry = b"retry-after: 1\r\n" if status == 503 else b""
-            self.transport.write(b"".join((STATUS_LINE[status], head, retry, b"\r\n", body)))
+            self.transport.write(_refusal(status, code, text))
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is not None and not cycle.response_complete:
             cycle.disconnected = True
@@ -192,6 +192,17 @@ class LimitedConnection(HttpToolsProtocol):
         if cycle is None or cycle.response_complete:
             return True
         return self._reading is Reading.BODY and not cycle.response_started and not self.pipeline
+
+
+def _refusal(status: int, code: str, text: str) -> bytes:
+    body = encode_json(ErrorBody(text, code, status))
+    head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n" % len(body)
+    retry = b"retry-after: 1\r\n" if status == 503 else b""
+    return b"".join((STATUS_LINE[status], head, retry, b"\r\n", body))
+
+
+BUSY = _refusal(503, "server_busy", "there are too many connections")
+"""For connections beyond the limit."""
 
 
 class _Output:

@@ -54,6 +54,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     dialect: Dialect = OWN
     traced: bool = False
     """It takes the headers `traceparent` and `tracestate`, see `goqueue.gateways.http.trace_headers`."""
+    changes: bool = False
+    """A GET that changes something, so that web pages of other sites must not ask for it; other methods always do."""
     waits: bool = False
     """It may wait for something to happen; the wait ends when the client goes away or the broker stops."""
     take_back: Callable[[Broker, Any], Awaitable[None]] = keep

@@ -14,13 +14,11 @@ from goqueue.engine.traffic import ListenerTraffic
 from goqueue.gateways.http.asked import ASKED, Asked
 from goqueue.gateways.http.dialects import Dialect, DialectAt, own_dialect
 from goqueue.gateways.http.limits import HttpLimits
+from goqueue.gateways.http.origin import AllowedHosts, check_host, check_page
 from goqueue.gateways.http.responses import HttpRefusal
 
 __all__ = ["Gate"]
 
-OWN_SITE = frozenset({b"same-origin", b"none"})
-"""What browsers say, which pages cannot forge, when a page of this origin or the user made them ask. Others say
-nothing. Without this any page could have the browser of a developer publish to a broker on the same machine."""
 HARMLESS = frozenset({"GET", "HEAD", "OPTIONS"})
 LINGER_S = 2.0
 """For so long what a refused client goes on sending is thrown away, so that it gets to read why."""
@@ -51,6 +49,7 @@ class Gate:
         self._app = app
         self.traffic = traffic
         self._limits = limits
+        self._allowed_hosts = AllowedHosts(limits.allowed_hosts.split(","))
         self._always = always
         self._dialect_at = dialect_at
         self._requests = 0
@@ -93,17 +92,13 @@ class Gate:
                 has_body = length > 0
             elif name == b"transfer-encoding":
                 has_body = True
-            elif name == b"sec-fetch-site" and value not in OWN_SITE and scope["method"] not in HARMLESS:
-                raise HttpRefusal(
-                    403,
-                    "foreign_page",
-                    "a page of another site asked for this: nothing was changed",
-                    hint="use the API from a program, or from a page of the same origin",
-                )
         if total > limits.header_bytes:
             raise HttpRefusal(
                 431, "headers_too_large", f"the headers have {total} bytes, the limit is {limits.header_bytes}"
             )
+        check_host(scope, self._allowed_hosts)
+        if scope["method"] not in HARMLESS:
+            check_page(scope)
         if length is not None and length > limits.body_bytes:
             raise self._too_large(f"the body has {length} bytes")
         return _Head(has_body, length)

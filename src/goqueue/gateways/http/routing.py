@@ -11,6 +11,7 @@ from goqueue.errors import GoQueueError, InternalError
 from goqueue.gateways.http.asked import ASKED
 from goqueue.gateways.http.dialects import DialectAt
 from goqueue.gateways.http.endpoint import Endpoint, Reply
+from goqueue.gateways.http.origin import check_page
 from goqueue.gateways.http.requests import RequestReader
 from goqueue.gateways.http.responses import HttpRefusal, encode_json, respond
 from goqueue.gateways.http.trace_headers import read_trace
@@ -82,6 +83,8 @@ class _Operation:
             await respond(send, status, payload, media_type=media_type, headers=headers)
 
     async def _carry_out(self, scope: Scope, receive: Receive) -> tuple[bytes, int, tuple[tuple[bytes, bytes], ...]]:
+        if self._endpoint.changes:
+            check_page(scope)
         message = await receive()
         self._dialect.check_types(scope, has_body=bool(message["body"]))
         params = self._reader.params(scope["path_params"])

@@ -1,30 +1,47 @@
-"""Serve the application on a socket that is already bound, until told to stop."""
+"""Serve the application over the connections of an acceptor, until told to stop."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from typing import cast
 
 import uvicorn
 
+from goqueue.engine.traffic import Acceptor
 from goqueue.gateways.http.app import HttpApp
-from goqueue.gateways.http.connection import connections_within
+from goqueue.gateways.http.connection import BUSY, LimitedConnection, connections_within
 from goqueue.gateways.http.limits import HttpLimits
 
 __all__ = ["serve_http"]
 
 
 class _Server(uvicorn.Server):
-    """Signals are the business of whoever started the process, not of a listener."""
+    """Without handlers of signals, which belong to the process; connections come from the acceptor."""
+
+    def __init__(self, config: uvicorn.Config, acceptor: Acceptor) -> None:
+        super().__init__(config)
+        self._acceptor = acceptor
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
 
+    async def startup(self, sockets: object = None) -> None:
+        config, state = self.config, self.server_state
+
+        def make() -> asyncio.BaseProtocol:
+            kind = cast(type[LimitedConnection], config.http_protocol_class)
+            return kind(config=config, server_state=state, app_state={})
+
+        self._acceptor.serve(make, BUSY)
+        # It closes them, and waits until they are closed.
+        self.servers = [cast(asyncio.base_events.Server, self._acceptor)]
+        self.started = True
+
 
 @asynccontextmanager
 async def serve_http(
-    app: HttpApp, listener: socket.socket, limits: HttpLimits, *, stop_within_s: float
+    app: HttpApp, acceptor: Acceptor, limits: HttpLimits, *, stop_within_s: float
 ) -> AsyncIterator[None]:
     """Serving while inside; on the way out requests under way may finish, and those that only wait are ended."""
     server = _Server(
@@ -40,9 +57,10 @@ async def serve_http(
             proxy_headers=False,
             timeout_keep_alive=max(1, limits.idle_ms // 1000),
             timeout_graceful_shutdown=int(stop_within_s),
-        )
+        ),
+        acceptor,
     )
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    serving = asyncio.create_task(server.serve())
     try:
         yield
     finally:

@@ -58,7 +58,9 @@ class Waiting:
             task.cancel()
             # A handler may have something to put back on its way out.
             await asyncio.wait({task, gone})
-            if not gone.cancelled() and not task.cancelled() and task.exception() is None:
+            # What it was refused is of no interest any more, and asking for it says so.
+            has_result = not task.cancelled() and task.exception() is None
+            if has_result and not gone.cancelled():
                 await take_back(task.result())
 
     def _reason(self) -> Exception:

@@ -16,9 +16,11 @@ from goqueue.wire.native.frames import FrameFlag, Opcode, frame_head
 from goqueue.wire.native.messages import ErrorReply
 from goqueue.wire.native.reader import FrameProtocol
 
-__all__ = ["Connection", "ConnectionHome", "Dispatch", "Exchange"]
+__all__ = ["Connection", "ConnectionHome", "Dispatch", "Exchange", "encode_error"]
 
 Buffer = bytes | bytearray | memoryview
+HELLO_BYTES = 64 * 1024
+"""Of the first frame at most, as it comes from anyone who can connect."""
 
 
 class Dispatch(Protocol):
@@ -32,9 +34,9 @@ class Dispatch(Protocol):
 
 
 class ConnectionHome(Protocol):
-    """Who keeps the connections; `opened` says whether there is room for one more."""
+    """Who keeps the connections."""
 
-    def opened(self, connection: "Exchange") -> bool: ...
+    def opened(self, connection: "Exchange") -> None: ...
     def idle(self, connection: "Exchange") -> None: ...
     def closed(self, connection: "Exchange") -> None: ...
 
@@ -43,7 +45,7 @@ class Exchange(FrameProtocol):
     """Frames in, replies out. `Connection` is what the event loop knows it as."""
 
     def __init__(self, dispatch: Dispatch, limits: ConnectionLimits, home: ConnectionHome, scratch: memoryview) -> None:
-        super().__init__(scratch, limits.frame_bytes)
+        super().__init__(scratch, min(HELLO_BYTES, limits.frame_bytes))
         self._dispatch = dispatch
         self._limits = limits
         self._most_requests = limits.requests_under_way
@@ -70,8 +72,7 @@ class Exchange(FrameProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._last_heard_at = self._now()
-        if not self._home.opened(self):
-            self._hang_up(InvalidRequest("there are too many connections", hint="close some that are not used"))
+        self._home.opened(self)
 
     def connection_lost(self, _: Exception | None) -> None:
         self.is_closing = True
@@ -161,8 +162,10 @@ class Exchange(FrameProtocol):
         under_way = self._under_way
         if correlation in under_way:
             raise InvalidRequest(f"correlation id {correlation} is still in use")
-        if not self.has_greeted and opcode != Opcode.HELLO:
-            raise InvalidRequest("the first frame is not HELLO", hint="use a native client")
+        if not self.has_greeted:
+            if opcode != Opcode.HELLO:
+                raise InvalidRequest("the first frame is not HELLO", hint="use a native client")
+            self._max_frame_bytes = self._limits.frame_bytes
         under_way[correlation] = size = len(head) + len(tail)
         self._bytes_under_way += size
         self._dispatch.take(self, opcode, flags, correlation, head, tail)

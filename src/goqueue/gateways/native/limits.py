@@ -16,7 +16,7 @@ class ConnectionLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one connection may do, and how many there may be."""
 
     connections: Count = 20_000
-    """At a time."""
+    """At a time; one beyond is refused. Lower where the limit of open files leaves room for fewer."""
     frame_bytes: FrameBytes = 24 * 1024 * 1024
     """The largest frame: a request or a reply with its records."""
     requests_under_way: Count = 1024

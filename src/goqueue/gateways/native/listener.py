@@ -2,13 +2,14 @@
 
 import asyncio
 import contextlib
-import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from goqueue.engine.traffic import ListenerTraffic
-from goqueue.gateways.native.connection import Connection, Dispatch, Exchange
+from goqueue.engine.traffic import Acceptor, ListenerTraffic
+from goqueue.errors import InvalidRequest
+from goqueue.gateways.native.connection import Connection, Dispatch, Exchange, encode_error
 from goqueue.gateways.native.limits import ConnectionLimits
+from goqueue.wire.native.frames import FrameFlag, frame_head
 from goqueue.wire.native.reader import SCRATCH_BYTES
 
 __all__ = ["NativeListener", "serve_native"]
@@ -17,7 +18,6 @@ SHORTEST_SWEEP_S = 0.05
 LONGEST_SWEEP_S = 5.0
 CLOSE_WITHIN_S = 1.0
 """So long the last replies may be on their way when the broker stops."""
-BACKLOG = 2048
 
 
 class NativeListener:
@@ -37,10 +37,9 @@ class NativeListener:
     def accept(self) -> Connection:
         return Connection(self._dispatch, self._limits, self, self._scratch)
 
-    def opened(self, connection: Exchange) -> bool:
+    def opened(self, connection: Exchange) -> None:
         self.connections.add(connection)
         self._traffic.connections = len(self.connections)
-        return len(self.connections) <= self._limits.connections
 
     def idle(self, _: Exchange) -> None:
         if self._is_draining:
@@ -86,13 +85,15 @@ class NativeListener:
 
 
 @asynccontextmanager
-async def serve_native(listener: NativeListener, bound: socket.socket, *, stop_within_s: float) -> AsyncIterator[None]:
+async def serve_native(listener: NativeListener, acceptor: Acceptor, *, stop_within_s: float) -> AsyncIterator[None]:
     """Serving while inside."""
-    server = await asyncio.get_running_loop().create_server(listener.accept, sock=bound, backlog=BACKLOG)
+    too_many = InvalidRequest("there are too many connections", hint="close some that are not used")
+    acceptor.serve(listener.accept, frame_head(0, FrameFlag.ERROR, 0, encode_error(too_many), 0))
     listener.sweep()
     try:
         yield
     finally:
         listener.stop_sweeping()
-        server.close()
+        acceptor.close()
+        await acceptor.wait_closed()
         await listener.drain(stop_within_s)

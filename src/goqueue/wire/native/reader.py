@@ -1,7 +1,8 @@
 """Cut a stream of bytes into frames, with as few copies and steps as there can be.
 
 Bytes are read into a scratch buffer that many connections may share, as they read one after another. Only a frame
-that has not arrived whole gets a buffer of its own, of just its size: an idle connection holds none.
+that has not arrived whole gets a buffer of its own: an idle connection holds none. The buffer grows with what has
+arrived, so that announcing a large frame costs the other end nothing.
 """
 
 import asyncio
@@ -15,6 +16,10 @@ from goqueue.wire.native.frames import FRAME_HEAD, FRAME_LENGTH, LENGTH_SIZE
 __all__ = ["SCRATCH_BYTES", "FrameProtocol"]
 
 SCRATCH_BYTES = 256 * 1024
+FIRST_BYTES = 1024
+"""Of a buffer for a frame of which next to nothing has arrived."""
+GROWTH = 4
+"""From one buffer of a frame to the next; each time what has arrived is copied."""
 
 # Numbers of C where this is compiled.
 _HEAD_SIZE = FRAME_HEAD.size
@@ -120,7 +125,7 @@ class FrameProtocol:
             (length,) = FRAME_LENGTH.unpack_from(rest)
             if not _LEAST <= length <= self._max_frame_bytes:
                 raise _not_native(f"a frame of {length} bytes, the limit is {self._max_frame_bytes}")
-            size = max(len(rest), LENGTH_SIZE + length)
+            size = max(len(rest), min(LENGTH_SIZE + length, max(FIRST_BYTES, GROWTH * len(rest))))
         if self._partial is not None and len(rest) == self._filled < len(self._partial):
             return
         fresh = memoryview(bytearray(size))

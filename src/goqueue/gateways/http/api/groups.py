@@ -344,6 +344,7 @@ def _one(
     *,
     query: type = Nothing,
     body: type | None = None,
+    changes: bool = False,
     waits: bool = False,
     take_back: Callable[[Broker, Any], Awaitable[None]] = keep,
 ) -> Endpoint:
@@ -359,6 +360,7 @@ def _one(
         body=body,
         response=response,
         errors=(404, 409) if takes_group else (),
+        changes=changes,
         waits=waits,
         take_back=take_back,
     )
@@ -373,6 +375,7 @@ ENDPOINTS = (
         poll_group,
         Polled,
         query=PollQuery,
+        changes=True,
         waits=True,
         take_back=take_back,
     ),

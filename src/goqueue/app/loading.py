@@ -1,6 +1,6 @@
-"""What is loaded when it is first asked for: a broker whose clients are all native needs no HTTP, gRPC or console.
+"""Loading of what a start does not wait for: gRPC in the background, HTTP and the console when they are first used.
 
-Loading takes some tenths of a second, so it is done in a thread, while the event loop goes on serving others.
+It takes some tenths of a second, so it is done in a thread, while the event loop serves clients.
 """
 
 import asyncio
@@ -15,10 +15,10 @@ from goqueue.errors import GoQueueError
 if TYPE_CHECKING:
     from goqueue.gateways.http.app import Pages
 
-__all__ = ["PagesOnDemand", "served_on_demand", "task_within"]
+__all__ = ["PagesOnDemand", "served_in_background", "served_on_demand", "task_within"]
 
 Load = Callable[[], AbstractAsyncContextManager[None]]
-Refused = Callable[[GoQueueError], None]
+Refused = Callable[[GoQueueError | OSError], None]
 
 
 @asynccontextmanager
@@ -28,6 +28,22 @@ async def task_within(work: "asyncio._CoroutineLike[None]") -> AsyncIterator[Non
         task = group.create_task(work)
         yield
         task.cancel()
+
+
+def served_in_background(
+    load: Load, serving: Callable[[], None], refused: Refused
+) -> AbstractAsyncContextManager[None]:
+    """Serves with what is loaded as soon as it is, and says so; if it cannot, that is told and the broker goes on."""
+    return task_within(_serve_when_loaded(load, serving, refused))
+
+
+async def _serve_when_loaded(load: Load, serving: Callable[[], None], refused: Refused) -> None:
+    try:
+        async with await asyncio.to_thread(load):
+            serving()
+            await asyncio.Event().wait()
+    except (GoQueueError, OSError) as failure:
+        refused(failure)
 
 
 def served_on_demand(listener: socket.socket, load: Load, refused: Refused) -> AbstractAsyncContextManager[None]:
@@ -44,7 +60,7 @@ async def _serve_when_asked(listener: socket.socket, load: Load, refused: Refuse
         try:
             async with await asyncio.to_thread(load):
                 await asyncio.Event().wait()
-        except GoQueueError as failure:
+        except (GoQueueError, OSError) as failure:
             refused(failure)
             _hang_up(listener)
 

@@ -1,0 +1,44 @@
+"""Shielded work: it runs to its end although its caller is cancelled, for changes that must not stop half-way.
+
+With `asyncio.shield` alone, work that is refused after its caller has gone prints a traceback.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from goqueue.errors import GoQueueError
+
+__all__ = ["shielded", "unattended"]
+
+Result = TypeVar("Result")
+
+_running: set[asyncio.Future[Any]] = set()
+"""The event loop itself keeps no task alive."""
+
+
+async def shielded(work: "Coroutine[Any, Any, Result] | asyncio.Future[Result]") -> Result:
+    """What the work returns or raises; cancelling the caller leaves it running."""
+    future = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait({future})
+    except asyncio.CancelledError:
+        unattended(future)
+        raise
+    return future.result()
+
+
+def unattended(work: "Coroutine[Any, Any, Any] | asyncio.Future[Any]") -> asyncio.Future[Any]:
+    """Work whose result is of no interest: a refusal is dropped, a bug is left to the event loop to report."""
+    future = asyncio.ensure_future(work)
+    _running.add(future)
+    future.add_done_callback(_ended)
+    return future
+
+
+def _ended(future: asyncio.Future[Any]) -> None:
+    _running.discard(future)
+    failure = None if future.cancelled() else future.exception()
+    if failure is not None and not isinstance(failure, GoQueueError):
+        report = {"message": "work without a caller failed", "exception": failure, "future": future}
+        future.get_loop().call_exception_handler(report)
