@@ -154,7 +154,10 @@ async def serve(folder: str) -> None:
     listen = ListenSettings("127.0.0.1:0", "127.0.0.1:0", "")
     async with running_broker(Settings(data=folder, listen=listen, log=LogSettings("error"))) as running:
         start_s, cpu_s = time.perf_counter() - began, time.process_time() - began_cpu
-        print(json.dumps({"start_s": start_s, "cpu_s": cpu_s, "mb": _resident_mb() - before_mb, "http": running.http}), flush=True)
+        print(
+            json.dumps({"start_s": start_s, "cpu_s": cpu_s, "mb": _resident_mb() - before_mb, "http": running.http}),
+            flush=True,
+        )
         loop = asyncio.get_running_loop()
         with watching() as watch:
             while await loop.run_in_executor(None, sys.stdin.readline):
