@@ -207,7 +207,7 @@ def _policy(form: PolicyForm) -> GroupPolicy:
         "retry_backoff_ms": parse_duration_ms(form.backoff, "First pause") if form.backoff else None,
         "retry_backoff_max_ms": parse_duration_ms(form.backoff_max, "Longest pause") if form.backoff_max else None,
         "retry_jitter": form.jitter,
-        "offsets_retention_ms": duration_ms(form.offsets_retention, "Kept when empty")
+        "offsets_retention_ms": parse_duration_ms(form.offsets_retention, "Kept when empty")
         if form.offsets_retention
         else None,
     }
