@@ -1,5 +1,6 @@
 """Read what lies between two places of the log; filters on partition, offset and timestamp narrow that down."""
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
@@ -24,9 +25,21 @@ from goqueue.spark.options import EARLIEST, ReadOptions
 from goqueue.spark.ranges import PIECE_RECORDS, Piece, Range, cut
 from goqueue.spark.reading import read_piece
 
-__all__ = ["BatchReader"]
+__all__ = ["BatchReader", "batch_reader"]
 
 LARGEST = (1 << 63) - 1
+PUSHES_FILTERS = "pyspark.sql.worker.data_source_pushdown_filters"
+"""The process that Spark starts to hand over filters, only where `spark.sql.python.filterPushdown.enabled` is true."""
+
+
+def batch_reader(options: ReadOptions, schema: pa.Schema) -> "BatchReader":
+    """A reader that takes filters, or one that does not: Spark refuses the first where the session has them turned off.
+
+    The setting itself is told to no data source.
+    """
+    main = getattr(sys.modules["__main__"], "__spec__", None)
+    takes_filters = PUSHES_FILTERS in sys.modules or (main is not None and main.name == PUSHES_FILTERS)
+    return FilteringReader(options, schema) if takes_filters else BatchReader(options, schema)
 
 
 class BatchReader(DataSourceReader):
@@ -38,46 +51,6 @@ class BatchReader(DataSourceReader):
         self._partitions: frozenset[int] | None = None
         self._first, self._end = 0, LARGEST
         self._from_ns: int | None = None
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
-        """Those that are wholly answered by what is read are not evaluated again."""
-        return [one for one in filters if not self._push(one)]
-
-    def _push(self, given: Filter) -> bool:
-        match given:
-            case EqualTo(("partition",), int(value)):
-                self._only({value})
-            case In(("partition",), values) if all(isinstance(value, int) for value in values):
-                self._only(set(values))
-            case EqualTo(("offset",), int(value)):
-                self._between(value, value + 1)
-            case GreaterThan(("offset",), int(value)):
-                self._between(value + 1, LARGEST)
-            case GreaterThanOrEqual(("offset",), int(value)):
-                self._between(value, LARGEST)
-            case LessThan(("offset",), int(value)):
-                self._between(0, value)
-            case LessThanOrEqual(("offset",), int(value)):
-                self._between(0, value + 1)
-            case GreaterThan(("timestamp",), value) | GreaterThanOrEqual(("timestamp",), value):
-                self._since(value)
-                return False
-            case _:
-                return False
-        return True
-
-    def _only(self, partitions: set[int]) -> None:
-        self._partitions = frozenset(partitions if self._partitions is None else self._partitions & partitions)
-
-    def _between(self, first: int, end: int) -> None:
-        self._first, self._end = max(self._first, first), min(self._end, end)
-
-    def _since(self, moment: object) -> None:
-        """A little is read too much: Spark counts in microseconds, the log in nanoseconds."""
-        if isinstance(moment, datetime):
-            aware = moment if moment.tzinfo is not None else moment.astimezone(UTC)
-            at = int(aware.timestamp() * 1_000_000) * 1000
-            self._from_ns = at if self._from_ns is None else max(self._from_ns, at)
 
     @plainly
     def partitions(self) -> Sequence[InputPartition]:
@@ -125,6 +98,50 @@ class BatchReader(DataSourceReader):
         from goqueue.spark.folder import read_folder_piece
 
         return read_folder_piece(self._options, partition, self._schema)
+
+
+class FilteringReader(BatchReader):
+    """Leaves out what filters on partition, offset and timestamp exclude."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
+        """Those that are wholly answered by what is read are not evaluated again."""
+        return [one for one in filters if not self._push(one)]
+
+    def _push(self, given: Filter) -> bool:
+        match given:
+            case EqualTo(("partition",), int(value)):
+                self._only({value})
+            case In(("partition",), values) if all(isinstance(value, int) for value in values):
+                self._only(set(values))
+            case EqualTo(("offset",), int(value)):
+                self._between(value, value + 1)
+            case GreaterThan(("offset",), int(value)):
+                self._between(value + 1, LARGEST)
+            case GreaterThanOrEqual(("offset",), int(value)):
+                self._between(value, LARGEST)
+            case LessThan(("offset",), int(value)):
+                self._between(0, value)
+            case LessThanOrEqual(("offset",), int(value)):
+                self._between(0, value + 1)
+            case GreaterThan(("timestamp",), value) | GreaterThanOrEqual(("timestamp",), value):
+                self._since(value)
+                return False
+            case _:
+                return False
+        return True
+
+    def _only(self, partitions: set[int]) -> None:
+        self._partitions = frozenset(partitions if self._partitions is None else self._partitions & partitions)
+
+    def _between(self, first: int, end: int) -> None:
+        self._first, self._end = max(self._first, first), min(self._end, end)
+
+    def _since(self, moment: object) -> None:
+        """A little is read too much: Spark counts in microseconds, the log in nanoseconds."""
+        if isinstance(moment, datetime):
+            aware = moment if moment.tzinfo is not None else moment.astimezone(UTC)
+            at = int(aware.timestamp() * 1_000_000) * 1000
+            self._from_ns = at if self._from_ns is None else max(self._from_ns, at)
 
 
 def places_of(options: ReadOptions) -> Places:

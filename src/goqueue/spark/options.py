@@ -49,6 +49,8 @@ LARGEST_QUEUE_BATCH = 100_000
 """More a broker does not settle at once."""
 _KNOWN = {name.lower(): name for name in NAMES}
 _PASSED_BY_SPARK = {"checkpointlocation", "checkpointpath"}
+_PROPERTY_OF_TABLE = "option."
+"""With this prefix `CREATE TABLE` passes each option a second time."""
 _PASSED_TO_SINKS = _PASSED_BY_SPARK | {"path"}
 _READING = set(NAMES) - {"topic", "queryName", "partTimeout"}
 _WRITING = {"bootstrap", "topic", "queryName", "partTimeout"}
@@ -165,6 +167,11 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
 
 def _named(options: Mapping[str, str], allowed: set[str], what: str, ignored: set[str]) -> dict[str, str]:
     """Spark hands over names in lower case."""
+    if any(name.startswith(_PROPERTY_OF_TABLE) for name in options):
+        raise InvalidRequest(
+            "CREATE TABLE ... USING goqueue is not supported: Spark passes the options of a table to no reader",
+            hint="use CREATE TEMPORARY VIEW ... USING goqueue OPTIONS (...)",
+        )
     given = {}
     for name, value in options.items():
         if name.lower() in ignored:
