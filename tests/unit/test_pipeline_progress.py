@@ -65,9 +65,9 @@ def test_what_java_says_while_it_starts_is_shown_only_if_it_does_not_start(monke
         os.write(java, b"WARNING: Using incubator modules\n")
         ends(output)
         assert ("incubator" in errors.text) == (ends is JavaOutput.failed)
-        os.write(java, b"ERROR out of m")
-        os.write(java, b"emory\n")
-        errors.wait_for("ERROR out of memory\n")
+        os.write(java, b"ERROR after it has ")
+        os.write(java, ends.__name__.encode() + b"\n")
+        errors.wait_for(f"ERROR after it has {ends.__name__}\n")
         os.close(java)
 
 
