@@ -58,7 +58,11 @@ class BatchReader(DataSourceReader):
         return cut(self._ranges(), pieces=options.min_partitions, most=options.piece_records or PIECE_RECORDS)
 
     def _ranges(self) -> list[Range]:
-        options, places = self._options, places_of(self._options)
+        with places_of(self._options) as places:
+            return self._ranges_of(places)
+
+    def _ranges_of(self, places: Places) -> list[Range]:
+        options = self._options
         logs = [log for log in places.partitions() if self._partitions is None or log.partition in self._partitions]
         if options.starting_ns is not None:
             starts = places.at(logs, options.starting_ns)

@@ -88,7 +88,7 @@ def _start_java(settings: Mapping[str, str], errors: int) -> None:
 
     if SparkContext._gateway is None:
         conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-        SparkContext._ensure_initialized(gateway=launch_gateway(conf, {"stderr": errors}))
+        SparkContext._ensure_initialized(gateway=launch_gateway(conf, {"stderr": errors}))  # type: ignore[no-untyped-call]
 
 
 def check_java() -> int:

@@ -114,6 +114,8 @@ def run(spark: SparkSession, job: WindowsJob, options: WindowOptions) -> Windows
     _check(job)
     reader = spark.readStream.format("goqueue").option("bootstrap", job.server).option("subscribe", job.topic)
     reader = reader.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", str(job.batch_records))
+    # Partitions that are read at different speeds would be late to each other.
+    reader = reader.option("alignByTime", "true")
     if any(one is not None and one.startswith("header") for one in (options.by, options.total, options.at)):
         reader = reader.option("includeHeaders", "true")
     moment = _moment(options.at)
