@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from goqueue import codec
 from goqueue.core.tracing.sampling import Sampler, sampler
-from goqueue.core.transactions.endings import ABORTED_BY_PRODUCER
+from goqueue.core.transactions.endings import ABORTED_BY_PRODUCER, TIME_IS_UP
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
 from goqueue.engine.queue.gather import gather
@@ -14,7 +16,7 @@ from goqueue.engine.tracing.runs import runs_for
 from goqueue.errors import GoQueueError
 from goqueue.model.record import Record
 from goqueue.model.runs import offsets_of, runs_of
-from goqueue.model.span import Operation, SpanRun
+from goqueue.model.span import ErrorType, Operation, SpanRun
 from goqueue.model.topic import TopicName
 
 if TYPE_CHECKING:
@@ -75,6 +77,9 @@ def note_ended(broker: Broker, one: "Transaction", ended: "Ended") -> None:
     if is_fine and not sampler(tracing.settings.rate).has_offset(0, one.number):
         tracing.sampled_out += 1
         return
-    error = "" if is_fine else ended.why or "aborted"
     now = broker.clock.now_ns()
-    tracing.note(SpanRun(Operation.TRANSACTION, one.began_at, now, error=error, transaction=one.number))
+    run = SpanRun(Operation.TRANSACTION, one.began_at, now, transaction=one.number)
+    if not is_fine:
+        error_type = ErrorType.TRANSACTION_TIMED_OUT if ended.why == TIME_IS_UP else ErrorType.ABORTED
+        run = msgspec.structs.replace(run, error=ended.why or "aborted", error_type=error_type)
+    tracing.note(run)
