@@ -144,7 +144,7 @@ def _home(visit: Visit) -> str:
 def _row(broker: Broker, name: str) -> GroupRow:
     group = broker.groups.group(name)
     view = group.describe()
-    lags = lag_of(broker, view, group)
+    lags = lag_of(broker, group)
     topics = len({one.partition.topic for one in lags})
     return GroupRow(name, view.state.value, view.is_paused, len(view.members), topics, sum(one.lag for one in lags))
 
@@ -173,7 +173,7 @@ def _values(visit: Visit) -> dict[str, Any]:
 def _state(visit: Visit) -> dict[str, Any]:
     group = visit.broker.groups.group(visit.params["group"])
     view = group.describe()
-    lags = lag_of(visit.broker, view, group)
+    lags = lag_of(visit.broker, group)
     return {
         "view": view,
         "lags": lags[:MOST_LAGS_SHOWN],

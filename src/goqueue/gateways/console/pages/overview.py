@@ -126,7 +126,7 @@ def topic_rows(broker: Broker, history: History) -> list[TopicRow]:
 def _group_row(broker: Broker, name: str) -> GroupRow:
     group = broker.groups.group(name)
     view = group.describe()
-    lag = sum(one.lag for one in lag_of(broker, view, group))
+    lag = sum(one.lag for one in lag_of(broker, group))
     return GroupRow(name, view.state.value, group.member_count, lag, view.is_paused)
 
 

@@ -37,12 +37,12 @@ class LaneRow(NamedTuple):
 
 
 async def listing(visit: Visit) -> Answer:
-    found = reliability(visit.broker)
+    found = await reliability(visit.broker)
     return Html("queues.html", {"queues": found[:MOST_QUEUES], "total": len(found)})
 
 
 async def queue(visit: Visit) -> Answer:
-    topic, group, queues = _chosen(visit)
+    topic, group, queues = await _chosen(visit)
     values: dict[str, Any] = {"topic": topic, "tabs": topic_tabs(topic.name), "queues": queues, "group": group}
     if group:
         values |= await _state(visit, topic, group)
@@ -50,7 +50,7 @@ async def queue(visit: Visit) -> Answer:
 
 
 async def feed(visit: Visit, is_first: bool) -> Update:
-    topic, group, _ = _chosen(visit)
+    topic, group, _ = await _chosen(visit)
     if not group:
         return Update(first=is_first)
     state = await _state(visit, topic, group)
@@ -65,10 +65,10 @@ async def feed(visit: Visit, is_first: bool) -> Update:
     return Update({"lanes": Points([one.at for one in new], lanes)}, html, is_first)
 
 
-def _chosen(visit: Visit) -> tuple[Topic, str, list[Reliability]]:
+async def _chosen(visit: Visit) -> tuple[Topic, str, list[Reliability]]:
     """The topic, the group to show, and all there are; without a wish the first."""
     topic = visit.broker.catalog.topic(topic_name(visit.params["topic"]))
-    queues = [one for one in reliability(visit.broker) if one.topic == topic.name]
+    queues = [one for one in await reliability(visit.broker) if one.topic == topic.name]
     wanted = visit.read_query(QueueQuery).group
     names = [one.group for one in queues]
     return topic, wanted if wanted in names else (names[0] if names else ""), queues
@@ -78,7 +78,9 @@ async def _state(visit: Visit, topic: Topic, group: str) -> dict[str, Any]:
     watch = await visit.desk.lanes.look(group, topic.name)
     now = visit.now
     lanes = [_lane(watch, topic, lane, now) for lane in range(LANES)]
-    figures = next((one for one in reliability(visit.broker) if (one.group, one.topic) == (group, topic.name)), None)
+    figures = next(
+        (one for one in await reliability(visit.broker) if (one.group, one.topic) == (group, topic.name)), None
+    )
     waits = [lane.oldest_ms for lane in lanes if lane.oldest_ms is not None]
     return {
         "watch": watch,

@@ -143,7 +143,7 @@ def _readers(broker: Broker, name: TopicName) -> list[ReaderRow]:
     rows = []
     for group in islice(broker.groups, MOST_GROUPS):
         view = group.describe()
-        lags = [one.lag for one in lag_of(broker, view, group) if one.partition.topic == name]
+        lags = [one.lag for one in lag_of(broker, group) if one.partition.topic == name]
         if lags:
             rows.append(ReaderRow(group.name, view.state.value, view.is_paused, sum(lags)))
     return sorted(rows)
