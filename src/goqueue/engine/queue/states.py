@@ -364,6 +364,10 @@ class QueueStates:
         known = self._in_flight.get(group)
         return count if known is None else count + known.get(consumer, 0)
 
+    def holders(self, group: str) -> dict[str, int]:
+        """The consumers that have records of the group leased, with how many."""
+        return dict(self._in_flight.get(group, ()))
+
     def begin_take(self, group: str, consumer: str, most: int) -> None:
         """A poll of the consumer is under way, until `end_take`."""
         self._taking[group, consumer] = self._taking.get((group, consumer), 0) + most

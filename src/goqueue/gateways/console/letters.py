@@ -79,7 +79,8 @@ def desk_in(visit: Visit) -> Desk:
 
 def is_on_list(visit: Visit) -> bool:
     """Whether what is answered goes into the page with the list of letters, which then has to be read again."""
-    return visit.is_partial and urlsplit(visit.header(b"hx-current-url")).path == link("dlq", visit.params["topic"])
+    shown = urlsplit(visit.header(b"hx-current-url")).path.rstrip("/")
+    return visit.is_partial and shown == link("dlq", visit.params["topic"])
 
 
 def open_count(broker: Broker, desk: Desk) -> int:

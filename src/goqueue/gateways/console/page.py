@@ -5,9 +5,10 @@ from typing import Any, Literal
 
 import msgspec
 
+from goqueue.gateways.console.timeline import Points
 from goqueue.gateways.console.visit import Visit
 
-__all__ = ["Answer", "Feed", "Html", "Live", "NavItem", "Page", "Part", "Points", "Redirect", "Update"]
+__all__ = ["Answer", "Feed", "Html", "Live", "NavItem", "Page", "Part", "Redirect", "Update"]
 
 
 class Html(msgspec.Struct, frozen=True):
@@ -35,13 +36,6 @@ class Page(msgspec.Struct, frozen=True):
     method: Literal["GET", "POST"]
     path: str
     handler: Handler
-
-
-class Points(msgspec.Struct, frozen=True):
-    """More of a chart: instants in Unix seconds, and for each of its lines as many values."""
-
-    t: list[float]
-    y: list[list[float]]
 
 
 class Update(msgspec.Struct, frozen=True):

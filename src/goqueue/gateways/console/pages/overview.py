@@ -1,19 +1,16 @@
-"""The first page: what happens right now, and what deserves a look."""
+"""Overview: what the broker does now, and what deserves a look."""
 
-from itertools import islice
 from typing import NamedTuple
 
-from goqueue.engine.broker import Broker
-from goqueue.engine.groups import lag_of
-from goqueue.gateways.console.history import History, Moment
-from goqueue.gateways.console.page import Answer, Html, Live, NavItem, Page, Part, Points, Update
-from goqueue.gateways.console.visit import Visit
+from goqueue.gateways.console.group_rows import GroupRow, group_row
+from goqueue.gateways.console.page import Answer, Html, Live, NavItem, Page, Part, Update
+from goqueue.gateways.console.timeline import RANGES
+from goqueue.gateways.console.topic_rows import lags, topic_rows
+from goqueue.gateways.console.visit import RangeQuery, Visit
 
 __all__ = ["PART"]
 
 MOST_ROWS = 8
-MOST_GROUPS = 1000
-"""Among so many the furthest behind are looked for."""
 
 
 class Signal(NamedTuple):
@@ -37,52 +34,31 @@ SIGNALS = (
 )
 
 
-class TopicRow(NamedTuple):
-    name: str
-    partitions: int
-    records: int
-    size: int
-    published: float
-    delivered: float
-
-
-class GroupRow(NamedTuple):
-    name: str
-    state: str
-    members: int
-    lag: int
-    is_paused: bool
-
-
 async def overview(visit: Visit) -> Answer:
-    return Html("overview.html", {"signals": SIGNALS, **_facts(visit), **_tables(visit)})
+    values = {"signals": SIGNALS, "ranges": RANGES, **await _facts(visit), **await _tables(visit)}
+    return Html("overview.html", values)
 
 
 async def feed(visit: Visit, is_first: bool) -> Update:
-    moments = list(visit.desk.history.moments)
-    new = moments if is_first else moments[-1:]
-    charts = {signal.name: _points(new, signal.name) for signal in SIGNALS}
-    tables = _tables(visit)
+    minutes = visit.read_query(RangeQuery).minutes
+    history = visit.desk.history.whole
+    charts = {one.name: history.points((one.name,), minutes, is_first=is_first) for one in SIGNALS}
+    tables = await _tables(visit)
     html = {
-        "facts": visit.fragment("overview_facts.html", _facts(visit)),
+        "facts": visit.fragment("overview_facts.html", await _facts(visit)),
         "busiest": visit.fragment("overview_topics.html", tables),
         "behind": visit.fragment("overview_groups.html", tables),
     }
     return Update(charts, html, is_first)
 
 
-def _points(moments: list[Moment], name: str) -> Points:
-    return Points([one.at for one in moments], [[getattr(one, name) for one in moments]])
-
-
-def _facts(visit: Visit) -> dict[str, object]:
-    broker = visit.broker
-    logs = [broker.storage.log(log) for log in broker.storage.logs()]
+async def _facts(visit: Visit) -> dict[str, object]:
+    broker, rows = visit.broker, await topic_rows(visit.desk)
     return {
         "topic_count": len(broker.catalog),
-        "partition_count": len(logs),
-        "record_count": sum(log.next_offset - log.start_offset for log in logs),
-        "stored": sum(log.size for log in logs),
+        "partition_count": sum(row.partitions for row in rows),
+        "record_count": sum(row.records for row in rows),
+        "stored": sum(row.size for row in rows),
         "group_count": len(broker.groups),
         "disk": broker.guard.used_share,
         "is_disk_full": broker.guard.is_full,
@@ -91,43 +67,13 @@ def _facts(visit: Visit) -> dict[str, object]:
     }
 
 
-def _tables(visit: Visit) -> dict[str, object]:
-    """With many groups, to know how far each is behind takes a while: it is found out once for all who watch."""
-    return visit.desk.recent("overview", lambda: _find_tables(visit))
-
-
-def _find_tables(visit: Visit) -> dict[str, object]:
-    topics = topic_rows(visit.broker, visit.desk.history)
-    topics.sort(key=lambda row: (-(row.published + row.delivered), -row.records, row.name))
-    names = [group.name for group in islice(visit.broker.groups, MOST_GROUPS)]
-    groups = [_group_row(visit.broker, name) for name in names]
-    groups.sort(key=lambda row: (-row.lag, row.name))
-    return {"topics": topics[:MOST_ROWS], "groups": groups[:MOST_ROWS]}
-
-
-def topic_rows(broker: Broker, history: History) -> list[TopicRow]:
-    rows = []
-    for topic in broker.catalog:
-        partitions = broker.partitions(topic.name)
-        last = history.of(topic.name)
-        rows.append(
-            TopicRow(
-                topic.name,
-                topic.partitions,
-                sum(max(0, one.high_watermark - one.log.start_offset) for one in partitions),
-                sum(one.log.size for one in partitions),
-                last[-1].published if last else 0.0,
-                last[-1].delivered if last else 0.0,
-            )
-        )
-    return rows
-
-
-def _group_row(broker: Broker, name: str) -> GroupRow:
-    group = broker.groups.group(name)
-    view = group.describe()
-    lag = sum(one.lag for one in lag_of(broker, view, group))
-    return GroupRow(name, view.state.value, group.member_count, lag, view.is_paused)
+async def _tables(visit: Visit) -> dict[str, object]:
+    topics = sorted(
+        await topic_rows(visit.desk), key=lambda row: (-(row.published + row.delivered), -row.records, row.name)
+    )
+    behind = (await lags(visit.desk)).furthest
+    groups: list[GroupRow] = [group_row(visit.broker, name) for name, _ in behind if name in visit.broker.groups]
+    return {"topics": topics[:MOST_ROWS], "groups": sorted(groups, key=lambda row: (-row.lag, row.name))}
 
 
 PART = Part(
