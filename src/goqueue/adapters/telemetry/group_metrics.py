@@ -11,7 +11,7 @@ from goqueue.adapters.telemetry.family import Family, Row
 from goqueue.adapters.telemetry.head_ages import HeadAges
 from goqueue.core.groups.state.lifecycle import GroupState
 from goqueue.engine.broker import Broker
-from goqueue.engine.group_load import GroupLoad, group_loads, watched_groups
+from goqueue.engine.group_load import GroupLoad, group_loads, group_places, watched_groups
 from goqueue.engine.slices import in_slices
 from goqueue.model.priority import LANES, NORMAL
 
@@ -20,11 +20,20 @@ __all__ = ["FAMILIES", "GroupMetrics"]
 PLACE = ("group", "topic")
 PRIORITIES = ("critical", "high", "normal", "low", "background")
 
-LAG = Family("goqueue_consumer_lag_records", "gauge", "Records from the committed offsets to the ends of logs", PLACE)
+LAG = Family(
+    "goqueue_consumer_lag_records",
+    "gauge",
+    "Records the group has before it in all partitions: from its offsets to the ends of logs, or in the queue those "
+    "that are ready, retrying or leased; delayed ones are not among them",
+    PLACE,
+)
+DELAYED = Family(
+    "goqueue_consumer_delayed_records", "gauge", "Records in the queue of the group that are not due yet", PLACE
+)
 READY = Family(
     "goqueue_consumer_ready_records",
     "gauge",
-    "Records in the queue that may be delivered, by priority; of new ones, some may be hidden",
+    "Records in the queue that may be delivered, by priority; with several priorities, some new ones may be hidden",
     (*PLACE, "priority"),
 )
 IN_FLIGHT = Family("goqueue_consumer_in_flight_records", "gauge", "Records leased and not settled", PLACE)
@@ -41,7 +50,7 @@ PAUSED = Family("goqueue_consumer_paused", "gauge", "1 while the group is given 
 REBALANCING = Family("goqueue_consumer_rebalancing", "gauge", "1 while some member has yet to answer", ("group",))
 REBALANCES = Family("goqueue_consumer_rebalances", "counter", "Rebalances since the group was made", ("group",))
 GROUPS = Family("goqueue_consumer_groups", "gauge", "Groups, by state", ("state",))
-FAMILIES = (LAG, READY, IN_FLIGHT, RETRYING, OLDEST, SETTLED, MEMBERS, PAUSED, REBALANCING, REBALANCES, GROUPS)
+FAMILIES = (LAG, DELAYED, READY, IN_FLIGHT, RETRYING, OLDEST, SETTLED, MEMBERS, PAUSED, REBALANCING, REBALANCES, GROUPS)
 
 Place = tuple[str, str]
 STATES = {state: state.value.lower() for state in GroupState}
@@ -51,13 +60,14 @@ class _Shown:
     """One group in one topic, or all those without a name."""
 
     def __init__(self) -> None:
-        self.lag = self.in_flight = self.resting = 0
+        self.lag = self.delayed = self.in_flight = self.resting = 0
         self.ready = [0] * LANES
         self.oldest_s = 0.0
         self.is_queue = False
 
     def add(self, load: GroupLoad, oldest_s: float) -> None:
         self.lag += load.lag
+        self.delayed += load.delayed
         self.in_flight += load.in_flight
         self.resting += load.resting
         self.ready = [mine + more for mine, more in zip(self.ready, load.ready, strict=True)]
@@ -87,8 +97,8 @@ class GroupMetrics:
         """Of groups without a name only sums are kept: there may be very many."""
         await self._look_at_groups()
         places: dict[Place, None] = {}
-        async for load in group_loads(self._broker):
-            places[load.group, load.topic] = None
+        async for place in group_places(self._broker):
+            places[place] = None
         self._places.update(places)
         shown: dict[Place, _Shown] = {}
         settled: dict[Place, int] = {}
@@ -138,6 +148,7 @@ class GroupMetrics:
         shown = list(self._shown.items())
         queues = [(place, one) for place, one in shown if one.is_queue]
         yield gauge(LAG, ((place, one.lag) for place, one in shown))
+        yield gauge(DELAYED, ((place, one.delayed) for place, one in queues))
         yield gauge(READY, (row for place, one in queues for row in _by_priority(place, one)))
         yield gauge(IN_FLIGHT, ((place, one.in_flight) for place, one in queues))
         yield gauge(RETRYING, ((place, one.resting) for place, one in queues))

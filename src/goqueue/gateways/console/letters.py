@@ -9,6 +9,7 @@ import msgspec
 
 from goqueue.engine.broker import Broker
 from goqueue.engine.browse import Place
+from goqueue.engine.group_lag import PartitionReach
 from goqueue.engine.workbench.desk import WORKBENCH, Desk, Letter, desk_of
 from goqueue.engine.workbench.search import Wanted, find
 from goqueue.gateways.console.forms import instant_ns
@@ -85,14 +86,8 @@ def is_on_list(visit: Visit) -> bool:
 
 def open_count(broker: Broker, desk: Desk) -> int:
     """Letters that nobody has dealt with, without reading them."""
-    total = 0
-    for partition in desk.partitions:
-        state = broker.queues.get(WORKBENCH, partition.id)
-        if state is None or not state.delivery.is_open:
-            total += max(0, partition.stable_offset - partition.log.start_offset)
-        else:
-            total += state.delivery.unsettled(partition.stable_offset)
-    return total
+    found = (PartitionReach.of(one).of_queue(broker.queues.get(WORKBENCH, one.id), None) for one in desk.partitions)
+    return sum(one.lag for one in found)
 
 
 async def rows_from(broker: Broker, desk: Desk, wanted: Wanted, after: Place | None) -> LetterRows:

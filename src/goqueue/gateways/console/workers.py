@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from goqueue.core.groups.group import Group
 from goqueue.engine.broker import Broker
 
 __all__ = ["Workers", "workers_of"]
@@ -25,12 +26,12 @@ class Workers(NamedTuple):
     is_active: bool
 
 
-def workers_of(broker: Broker, group: str, topic: str | None = None) -> Workers:
+def workers_of(broker: Broker, group: Group, topic: str | None = None) -> Workers:
     """The one place where pages ask for workers; in one topic, or in all that the group takes from."""
-    states = [one for one in broker.queues.of_group(group) if topic in (None, one.log.topic)]
+    states = [one for one in broker.queues.of_group(group.name) if topic in (None, one.log.topic)]
     taken = max((one.delivery.leased_at for one in states), default=0)
-    members = {one.profile.member_id for one in broker.groups.group(group).describe().members}
-    found = broker.queues.holders(group)
+    members = {one.profile.member_id for one in group.describe().members}
+    found = broker.queues.holders(group.name)
     if topic is not None:
         found = {name: sum(one.delivery.in_flight(name) for one in states) for name in found}
     rows = [Worker(name, count) for name, count in found.items() if count and name not in members]

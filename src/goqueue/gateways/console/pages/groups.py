@@ -22,7 +22,7 @@ from goqueue.engine.slices import in_slices
 from goqueue.errors import GoQueueError, InvalidRequest
 from goqueue.gateways.console.answering import problem_of
 from goqueue.gateways.console.forms import duration_text, instant_ns
-from goqueue.gateways.console.group_rows import group_row
+from goqueue.gateways.console.group_rows import group_rows
 from goqueue.gateways.console.links import link
 from goqueue.gateways.console.page import Answer, Html, Live, NavItem, Page, Part, Redirect, Update
 from goqueue.gateways.console.sorted_pages import ListQuery, ordering, sorted_page
@@ -33,7 +33,6 @@ from goqueue.model.durations import parse_duration_ms
 __all__ = ["PART"]
 
 MOST_LAGS_SHOWN = 500
-GROUPS_IN_A_SLICE = 5
 MOST_MEMBERS_SHOWN = 200
 POLICY_LABELS = {
     "visibility": "Visibility timeout",
@@ -75,7 +74,7 @@ async def listing(visit: Visit) -> Answer:
     query = visit.read_query(ListQuery)
     order = ordering(query.sort, lambda row: row.name, {"lag": lambda row: row.lag})
     found = await sorted_page(_named(visit, query), order, query.page)
-    groups = [group_row(visit.broker, row.name) async for row in in_slices(found.rows, GROUPS_IN_A_SLICE)]
+    groups = await group_rows(visit.broker, [row.name for row in found.rows])
     values = {"found": found, "groups": groups, "query": query}
     return Html("groups_rows.html" if visit.is_partial else "groups.html", values)
 
@@ -185,7 +184,7 @@ def _values(visit: Visit) -> dict[str, Any]:
 def _state(visit: Visit) -> dict[str, Any]:
     group = visit.broker.groups.group(visit.params["group"])
     view = group.describe()
-    lags = lag_of(visit.broker, view, group)
+    lags = lag_of(visit.broker, group)
     lag_of_member: Counter[str] = Counter()
     for one in lags:
         lag_of_member[one.member_id or ""] += one.lag
@@ -196,8 +195,9 @@ def _state(visit: Visit) -> dict[str, Any]:
         "lags": lags[:MOST_LAGS_SHOWN],
         "lag_count": len(lags),
         "lag": sum(one.lag for one in lags),
+        "delayed": sum(one.delayed for one in lags),
         "most_behind": max((one.lag for one in lags), default=0) or 1,
-        "workers": workers_of(visit.broker, group.name),
+        "workers": workers_of(visit.broker, group),
         "in_flight": sum(state.delivery.leased_count for state in visit.broker.queues.of_group(group.name)),
         "resting": sum(state.delivery.resting_count for state in visit.broker.queues.of_group(group.name)),
         "queue_logs": {state.log for state in visit.broker.queues.of_group(group.name) if state.delivery.is_open},

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from goqueue.gateways.console.group_rows import GroupRow, group_row
+from goqueue.gateways.console.group_rows import group_rows
 from goqueue.gateways.console.page import Answer, Html, Live, NavItem, Page, Part, Update
 from goqueue.gateways.console.timeline import RANGES
 from goqueue.gateways.console.topic_rows import lags, topic_rows
@@ -72,7 +72,7 @@ async def _tables(visit: Visit) -> dict[str, object]:
         await topic_rows(visit.desk), key=lambda row: (-(row.published + row.delivered), -row.records, row.name)
     )
     behind = (await lags(visit.desk)).furthest
-    groups: list[GroupRow] = [group_row(visit.broker, name) for name, _ in behind if name in visit.broker.groups]
+    groups = await group_rows(visit.broker, [name for name, _ in behind])
     return {"topics": topics[:MOST_ROWS], "groups": sorted(groups, key=lambda row: (-row.lag, row.name))}
 
 

@@ -110,7 +110,7 @@ def _row(visit: Visit, depth: Depth) -> QueueRow:
     group = broker.groups.group(depth.group)
     states = [one for one in broker.queues.of_group(depth.group) if one.log.topic == depth.topic]
     partitions = broker.partitions(TopicName(depth.topic))
-    workers = workers_of(broker, depth.group, depth.topic)
+    workers = workers_of(broker, group, depth.topic)
     return QueueRow(
         depth,
         sum(one.enqueued.per_second(lane, now=now) for one in partitions for lane in range(LANES)),
@@ -187,7 +187,7 @@ async def _state(visit: Visit, topic: Topic, group: str) -> dict[str, Any]:
         "figures": figures,
         "published": sum(lane.enqueued for lane in lanes),
         "taken": sum(lane.dequeued for lane in lanes),
-        "workers": workers_of(visit.broker, group, topic.name),
+        "workers": workers_of(visit.broker, visit.broker.groups.group(group), topic.name),
         "now": now,
         "ready": sum(lane.ready for lane in lanes),
         "in_flight": sum(lane.in_flight for lane in lanes),

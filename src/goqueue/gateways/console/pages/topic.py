@@ -150,9 +150,9 @@ async def _readers(broker: Broker, name: TopicName) -> list[ReaderRow]:
     rows = []
     for lag, group_name in heapq.nlargest(MOST_READERS, lags):
         if group_name in broker.groups:
-            view = broker.groups.group(group_name).describe()
-            is_active = workers_of(broker, group_name, name).is_active
-            rows.append(ReaderRow(group_name, view.state.value, view.is_paused, is_active, lag))
+            group = broker.groups.group(group_name)
+            is_active = workers_of(broker, group, name).is_active
+            rows.append(ReaderRow(group_name, group.state.value, group.is_paused, is_active, lag))
     return rows
 
 

@@ -12,7 +12,7 @@ from goqueue.core.delivery.delivery import Attempts
 from goqueue.core.delivery.group_policies import GroupPolicy
 from goqueue.core.groups.decisions.committing import OffsetAndMetadata
 from goqueue.core.groups.views import Assignment, GroupView
-from goqueue.engine import groups
+from goqueue.engine import group_views, groups
 from goqueue.engine.broker import Broker
 from goqueue.engine.browse import as_given
 from goqueue.engine.expiry import expires_at
@@ -56,7 +56,7 @@ from goqueue.gateways.http.api.reading import message_of
 from goqueue.gateways.http.endpoint import Endpoint, Handler, Nothing, keep
 from goqueue.gateways.http.forms.times import duration_ms, instant_ns, instant_text
 from goqueue.gateways.http.forms.values import Form
-from goqueue.gateways.http.lists import json_list
+from goqueue.gateways.http.lists import json_list, json_stream
 from goqueue.model.log import LogId
 
 __all__ = ["ENDPOINTS", "partition_number"]
@@ -168,16 +168,13 @@ async def reset(broker: Broker, params: GroupParams, _: Nothing, body: ResetBody
 
 
 async def listing(broker: Broker, _: Nothing, __: Nothing, ___: None) -> msgspec.Raw:
-    def shown(name: str) -> GroupSummary | None:
-        return _summary(broker, name) if name in broker.groups else None
-
-    return await json_list("groups", sorted(group.name for group in broker.groups), shown)
+    return await json_stream("groups", (_summary(one) async for one in group_views.group_summaries(broker)))
 
 
 async def describe(broker: Broker, params: GroupParams, _: Nothing, __: None) -> GroupOut:
     group = broker.groups.group(params.group)
     view = group.describe()
-    lags = groups.lag_of(broker, view, group)
+    lags = groups.lag_of(broker, group)
     return GroupOut(
         view.name,
         view.state.value,
@@ -254,11 +251,8 @@ def _rebalance(view: GroupView) -> RebalanceOut:
     )
 
 
-def _summary(broker: Broker, name: str) -> GroupSummary:
-    group = broker.groups.group(name)
-    view = group.describe()
-    lag = sum(one.lag for one in groups.lag_of(broker, view, group))
-    return GroupSummary(name, view.state.value, view.protocol.value if view.protocol else None, group.member_count, lag)
+def _summary(one: group_views.GroupSummary) -> GroupSummary:
+    return GroupSummary(one.name, one.state, one.protocol.value if one.protocol else None, one.members, one.lag)
 
 
 def _by_topic(logs: tuple[LogId, ...]) -> Partitions:
