@@ -76,6 +76,32 @@ def test_a_page_allows_no_inline_script_and_says_so(server: Server, place: Place
     assert " style=" not in answer.text and "<style" not in answer.text and " onclick" not in answer.text
 
 
+@pytest.mark.parametrize(
+    ("path", "cell"),
+    [
+        ("/topics/orders/records", "td.time"),
+        ("/topics/orders/records", "td.grow"),
+        ("/dlq/returns.dlq", "td.time"),
+        ("/dlq/returns.dlq", "td.value-of"),
+    ],
+)
+def test_a_phone_shows_when_a_record_was_published_and_what_it_says(open_page, path: str, cell: str) -> None:
+    page = open_page(path, width=390)
+    shown = page.locator(f"tbody tr:first-child {cell}")
+    shown.scroll_into_view_if_needed()
+    box = shown.bounding_box()
+    assert shown.is_visible() and shown.inner_text().strip()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+    assert box["width"] > 120
+
+
+def test_a_record_keeps_its_time_on_the_list_while_another_one_is_open(open_page) -> None:
+    page = open_page("/topics/orders/records")
+    page.locator("#records tbody a").first.click()
+    page.wait_for_selector("#record .value")
+    assert page.locator("#records tbody td.time").first.is_visible()
+
+
 def test_axe_would_find_something(open_page) -> None:
     page = open_page("/topics")
     page.evaluate("document.querySelector('#q').labels[0].remove()")

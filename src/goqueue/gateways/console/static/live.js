@@ -104,6 +104,12 @@
 
     // The highest value that is drawn. "Auto" cuts off a peak that would press the rest flat, and names it.
     top(high) {
+      const room = this.room(high);
+      this.figure.dataset.top = room;
+      return room;
+    }
+
+    room(high) {
       this.peak.textContent = "";
       const room = Math.max(high * 1.15, this.least);
       if (choices.scale !== "auto" || !this.t.length) return room;
