@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from goqueue.engine.broker import Broker
 from goqueue.engine.group_lag import GroupLags, topics_of
+from goqueue.engine.group_views import shown_state
 from goqueue.engine.slices import Pace
-from goqueue.gateways.console.workers import workers_of
 
 __all__ = ["GroupRow", "group_rows"]
 
@@ -14,12 +14,9 @@ STEPS_OF_GROUP = 30
 
 
 class GroupRow(NamedTuple):
-    """`is_active`: workers take records, whatever the state of the group says of its members."""
-
     name: str
     state: str
     is_paused: bool
-    is_active: bool
     members: int
     workers: int
     topics: int
@@ -35,15 +32,14 @@ async def group_rows(broker: Broker, names: Iterable[str]) -> list[GroupRow]:
             continue
         group = broker.groups.group(name)
         lag = (await lags.paced_total(group, pace)).lag
-        workers = workers_of(broker, group)
+        workers = broker.workers.count(group)
         rows.append(
             GroupRow(
                 name,
-                group.state.value,
+                shown_state(group, workers).value,
                 group.is_paused,
-                workers.is_active,
                 group.member_count,
-                workers.total,
+                workers,
                 len(topics_of(broker, group)),
                 sum(state.delivery.leased_count for state in broker.queues.of_group(name)),
                 lag,

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 import grpc.aio
 import msgspec
@@ -48,6 +49,12 @@ class Call:
         """For the requests of a stream; that of a single one is taken already."""
         self.is_stopping = False
         """Whether it is the broker that ends the call, as it stops; a handler learns of it by being cancelled."""
+
+    @property
+    def address(self) -> str:
+        """Where the client is, without the kind of address that gRPC puts in front."""
+        kind, _, rest = unquote(self._context.peer()).partition(":")
+        return rest if kind in ("ipv4", "ipv6") else f"{kind}:{rest}"
 
     async def send(self, response: Message) -> None:
         """Returns when the client, or what lies between, has room for more."""

@@ -13,7 +13,7 @@ from goqueue.core.groups.views import Assignment
 from goqueue.engine import groups
 from goqueue.engine.broker import Broker
 from goqueue.engine.expiry import expires_at
-from goqueue.engine.group_views import GroupSummary, group_summaries
+from goqueue.engine.group_views import MOST_WORKERS_SHOWN, GroupSummary, group_summaries, shown_state
 from goqueue.engine.queue.policies import set_policy
 from goqueue.engine.queue.positions import committed_offsets
 from goqueue.errors import InvalidRequest
@@ -154,15 +154,18 @@ def _assigned(broker: Broker, name: str, assignment: Assignment) -> messages.Ass
 
 
 def _summary(one: GroupSummary) -> messages.GroupSummary:
-    return messages.GroupSummary(one.name, one.state, _value(one.protocol), one.members, one.lag)
+    return messages.GroupSummary(
+        one.name, one.state.value, _value(one.protocol), one.members, one.lag, one.delayed, one.workers
+    )
 
 
 def _description(broker: Broker, name: str) -> messages.GroupDescription:
     group = broker.groups.group(name)
     view = group.describe()
+    workers = broker.workers.count(group)
     return messages.GroupDescription(
         name,
-        view.state.value,
+        shown_state(group, workers).value,
         _value(view.protocol),
         _value(view.assignor),
         view.generation,
@@ -178,12 +181,23 @@ def _description(broker: Broker, name: str) -> messages.GroupDescription:
         ),
         tuple(
             messages.PartitionLag(
-                one.partition.topic, one.partition.partition, one.committed, one.end, one.lag, one.member_id
+                one.partition.topic,
+                one.partition.partition,
+                one.committed,
+                one.end,
+                one.lag,
+                one.member_id,
+                one.delayed,
             )
             for one in groups.lag_of(broker, group)
         ),
         view.pause_reason,
         expires_at(broker, group),
+        tuple(
+            messages.WorkerDescription(one.consumer, one.protocol, one.address, one.since, one.in_flight)
+            for one in broker.workers.of(group, MOST_WORKERS_SHOWN)
+        ),
+        workers,
     )
 
 

@@ -10,6 +10,7 @@ from goqueue.core.delivery.group_policies import GroupPolicy
 from goqueue.core.groups.views import GroupView
 from goqueue.engine.expiry import expires_at
 from goqueue.engine.group_load import group_loads
+from goqueue.engine.group_views import shown_state
 from goqueue.engine.groups import (
     OffsetReset,
     delete_group,
@@ -185,6 +186,7 @@ def _state(visit: Visit) -> dict[str, Any]:
     group = visit.broker.groups.group(visit.params["group"])
     view = group.describe()
     lags = lag_of(visit.broker, group)
+    workers = workers_of(visit.broker, group)
     lag_of_member: Counter[str] = Counter()
     for one in lags:
         lag_of_member[one.member_id or ""] += one.lag
@@ -197,7 +199,8 @@ def _state(visit: Visit) -> dict[str, Any]:
         "lag": sum(one.lag for one in lags),
         "delayed": sum(one.delayed for one in lags),
         "most_behind": max((one.lag for one in lags), default=0) or 1,
-        "workers": workers_of(visit.broker, group),
+        "workers": workers,
+        "shown_state": shown_state(group, workers.total).value,
         "in_flight": sum(state.delivery.leased_count for state in visit.broker.queues.of_group(group.name)),
         "resting": sum(state.delivery.resting_count for state in visit.broker.queues.of_group(group.name)),
         "queue_logs": {state.log for state in visit.broker.queues.of_group(group.name) if state.delivery.is_open},

@@ -16,7 +16,7 @@ from goqueue.gateways.console.pages.tabs import topic_tabs
 from goqueue.gateways.console.sorted_pages import ListQuery, ordering, sorted_page
 from goqueue.gateways.console.timeline import RANGES, Timeline
 from goqueue.gateways.console.visit import RangeQuery, Visit
-from goqueue.gateways.console.workers import Workers, workers_of
+from goqueue.gateways.console.workers import workers_of
 from goqueue.model.priority import LANES
 from goqueue.model.topic import Topic, TopicName, topic_name
 
@@ -51,7 +51,7 @@ class QueueRow(NamedTuple):
     depth: Depth
     published: float
     taken: float
-    workers: Workers
+    workers: int
     is_paused: bool
     is_idle: bool
     acked: int
@@ -110,14 +110,14 @@ def _row(visit: Visit, depth: Depth) -> QueueRow:
     group = broker.groups.group(depth.group)
     states = [one for one in broker.queues.of_group(depth.group) if one.log.topic == depth.topic]
     partitions = broker.partitions(TopicName(depth.topic))
-    workers = workers_of(broker, group, depth.topic)
+    workers = broker.workers.count(group)
     return QueueRow(
         depth,
         sum(one.enqueued.per_second(lane, now=now) for one in partitions for lane in range(LANES)),
         sum(one.dequeued.per_second(lane, now=now) for one in states for lane in range(LANES)),
         workers,
         group.is_paused,
-        bool(depth.ready) and not workers.is_active and not group.member_count,
+        bool(depth.ready) and not workers and not group.member_count,
         sum(one.tally.acked for one in states),
         sum(one.tally.nacked + one.tally.rejected + one.tally.expired for one in states),
         sum(one.tally.dead_lettered for one in states),
@@ -187,7 +187,7 @@ async def _state(visit: Visit, topic: Topic, group: str) -> dict[str, Any]:
         "figures": figures,
         "published": sum(lane.enqueued for lane in lanes),
         "taken": sum(lane.dequeued for lane in lanes),
-        "workers": workers_of(visit.broker, visit.broker.groups.group(group), topic.name),
+        "workers": workers_of(visit.broker, visit.broker.groups.group(group)),
         "now": now,
         "ready": sum(lane.ready for lane in lanes),
         "in_flight": sum(lane.in_flight for lane in lanes),

@@ -7,6 +7,7 @@ import msgspec
 
 from goqueue.engine.broker import Broker
 from goqueue.engine.group_load import group_loads
+from goqueue.engine.group_views import shown_state
 from goqueue.engine.partition import Partition
 from goqueue.engine.topics import amend_topic, delete_topic
 from goqueue.errors import GoQueueError, InvalidRequest
@@ -18,7 +19,6 @@ from goqueue.gateways.console.pages.tabs import topic_tabs
 from goqueue.gateways.console.timeline import RANGES
 from goqueue.gateways.console.topic_form import SECTIONS, config_of, texts_of
 from goqueue.gateways.console.visit import RangeQuery, Visit
-from goqueue.gateways.console.workers import workers_of
 from goqueue.model.topic import HASH_SPACE, Topic, TopicName, topic_name
 
 __all__ = ["PART"]
@@ -45,7 +45,6 @@ class ReaderRow(NamedTuple):
     group: str
     state: str
     is_paused: bool
-    is_active: bool
     lag: int
 
 
@@ -151,8 +150,8 @@ async def _readers(broker: Broker, name: TopicName) -> list[ReaderRow]:
     for lag, group_name in heapq.nlargest(MOST_READERS, lags):
         if group_name in broker.groups:
             group = broker.groups.group(group_name)
-            is_active = workers_of(broker, group, name).is_active
-            rows.append(ReaderRow(group_name, group.state.value, group.is_paused, is_active, lag))
+            state = shown_state(group, broker.workers.count(group))
+            rows.append(ReaderRow(group_name, state.value, group.is_paused, lag))
     return rows
 
 

@@ -7,7 +7,7 @@ from goqueue.core.groups.views import Assignment, GroupView, MemberView
 from goqueue.engine import groups
 from goqueue.engine.broker import Broker
 from goqueue.engine.expiry import expires_at
-from goqueue.engine.group_views import group_summaries
+from goqueue.engine.group_views import MOST_WORKERS_SHOWN, group_summaries, shown_state
 from goqueue.engine.queue.policies import set_policy
 from goqueue.gateways.grpc.forms.asking import optional, read
 from goqueue.gateways.grpc.forms.showing import show
@@ -96,15 +96,23 @@ class _Operators:
         group = self._broker.groups.group(request.group)
         view = group.describe()
         lags = groups.lag_of(self._broker, group)
+        workers = self._broker.workers.count(group)
         found = show(
             wire.Group,
             view,
             group=view.name,
+            state=shown_state(group, workers),
             paused=view.is_paused,
             members=[show(wire.GroupMember, one.profile, **_member(one)) for one in view.members],
             lag=sum(one.lag for one in lags),
             partitions=[show(wire.PartitionLag, one, **one.partition._asdict()) for one in lags],
             expires_at_ns=expires_at(self._broker, group),
+            delayed=sum(one.delayed for one in lags),
+            workers=[
+                show(wire.GroupWorker, one, since_ns=one.since)
+                for one in self._broker.workers.of(group, MOST_WORKERS_SHOWN)
+            ],
+            worker_count=workers,
         )
         return wire.GetGroupResponse(group=found)
 

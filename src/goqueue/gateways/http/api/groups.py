@@ -23,6 +23,7 @@ from goqueue.engine.queue.policies import set_policy
 from goqueue.engine.queue.positions import committed_offsets
 from goqueue.engine.queue.receipts import Receipt
 from goqueue.engine.queue.take import Taken
+from goqueue.engine.workers import WorkerClient, WorkerView
 from goqueue.errors import GoQueueError, InvalidRequest
 from goqueue.gateways.http.api.group_shapes import (
     CooperativeJoinBody,
@@ -51,6 +52,7 @@ from goqueue.gateways.http.api.group_shapes import (
     ResetDone,
     RevokeBody,
     Told,
+    WorkerOut,
 )
 from goqueue.gateways.http.api.reading import message_of
 from goqueue.gateways.http.endpoint import Endpoint, Handler, Nothing, keep
@@ -175,9 +177,10 @@ async def describe(broker: Broker, params: GroupParams, _: Nothing, __: None) ->
     group = broker.groups.group(params.group)
     view = group.describe()
     lags = groups.lag_of(broker, group)
+    workers = broker.workers.count(group)
     return GroupOut(
         view.name,
-        view.state.value,
+        group_views.shown_state(group, workers).value,
         view.protocol.value if view.protocol else None,
         view.assignor.value if view.assignor else None,
         view.generation,
@@ -197,11 +200,27 @@ async def describe(broker: Broker, params: GroupParams, _: Nothing, __: None) ->
         ],
         sum(one.lag for one in lags),
         [
-            LagOut(one.partition.topic, one.partition.partition, one.committed, one.end, one.lag, one.member_id)
+            LagOut(
+                one.partition.topic,
+                one.partition.partition,
+                one.committed,
+                one.end,
+                one.lag,
+                one.member_id,
+                one.delayed,
+            )
             for one in lags
         ],
         None if (at := expires_at(broker, group)) is None else instant_text(at),
+        sum(one.delayed for one in lags),
+        [_worker(one) for one in broker.workers.of(group, group_views.MOST_WORKERS_SHOWN)],
+        workers,
     )
+
+
+def _worker(one: WorkerView) -> WorkerOut:
+    since = None if one.since is None else instant_text(one.since)
+    return WorkerOut(one.consumer, one.protocol or None, one.address or None, since, one.in_flight)
 
 
 async def delete(broker: Broker, params: GroupParams, _: Nothing, __: None) -> Done:
@@ -252,7 +271,8 @@ def _rebalance(view: GroupView) -> RebalanceOut:
 
 
 def _summary(one: group_views.GroupSummary) -> GroupSummary:
-    return GroupSummary(one.name, one.state, one.protocol.value if one.protocol else None, one.members, one.lag)
+    protocol = one.protocol.value if one.protocol else None
+    return GroupSummary(one.name, one.state.value, protocol, one.members, one.lag, one.delayed, one.workers)
 
 
 def _by_topic(logs: tuple[LogId, ...]) -> Partitions:
@@ -272,7 +292,9 @@ def partition_number(text: str) -> int:
     return int(text)
 
 
-async def poll_group(broker: Broker, params: GroupParams, query: PollQuery, _: None) -> Polled:
+async def poll_group(
+    broker: Broker, params: GroupParams, query: PollQuery, _: None, client: WorkerClient | None
+) -> Polled:
     wait_ms = duration_ms(query.timeout, "timeout")
     if wait_ms > LONGEST_WAIT_MS:
         raise InvalidRequest(f"a timeout of {wait_ms} ms", hint=f"wait at most {LONGEST_WAIT_MS // 1000}s")
@@ -289,6 +311,7 @@ async def poll_group(broker: Broker, params: GroupParams, query: PollQuery, _: N
         visibility_ms=None if query.visibility is UNSET else duration_ms(query.visibility, "visibility"),
         in_key_order=query.order == "key",
         start=query.from_,
+        client=client,
     )
     taken = await poll(broker, wanted)
     form = None if query.format is UNSET else query.format
@@ -340,6 +363,7 @@ def _one(
     body: type | None = None,
     changes: bool = False,
     waits: bool = False,
+    of_worker: bool = False,
     take_back: Callable[[Broker, Any], Awaitable[None]] = keep,
 ) -> Endpoint:
     takes_group = "{group}" in path
@@ -356,6 +380,7 @@ def _one(
         errors=(404, 409) if takes_group else (),
         changes=changes,
         waits=waits,
+        of_worker=of_worker,
         take_back=take_back,
     )
 
@@ -371,6 +396,7 @@ ENDPOINTS = (
         query=PollQuery,
         changes=True,
         waits=True,
+        of_worker=True,
         take_back=take_back,
     ),
     _one("POST", f"{_AT}/join", "Become a member of a group", join, Joined, body=JoinBody),
