@@ -103,3 +103,16 @@ async def test_delayed_records_are_counted_as_they_stand(broker, clock):
     clock.advance_ms(1000)
     await history.sample()
     assert history.whole.last("delayed") == 1
+
+
+async def test_the_newest_rate_is_known_of_topics_whose_history_is_not_kept(broker, clock):
+    for number in range(MOST_TOPICS + 5):
+        await create_topic(broker, TopicName(f"t{number}"), 1, TopicConfig())
+    history = History(broker)
+    last = TopicName(f"t{MOST_TOPICS + 4}")
+    await publish_records(broker, Placement(), last, [Outgoing(Record(b"x")) for _ in range(6)])
+    clock.advance_ms(2000)
+    await history.sample()
+    assert len(history.of(last)) == 0
+    assert history.rate(last, "published") == 3.0
+    assert history.rate("missing", "published") == 0.0

@@ -1,5 +1,6 @@
 """History of the broker for charts: its tallies and gauges, sampled once a second, so that charts are full at once."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from goqueue.engine.broker import Broker
@@ -26,6 +27,14 @@ class _Counts(NamedTuple):
     bytes_in: int
 
 
+class _Seen(NamedTuple):
+    """A topic as it was at the last sample; its rates are in the order of its counts."""
+
+    tally: TopicTally
+    counts: _Counts
+    rates: Sequence[float]
+
+
 NOTHING = _Counts(0, 0, 0, 0, 0, 0)
 GAUGES = ("in_flight", "delayed")
 
@@ -36,9 +45,7 @@ class History:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._at_ns = broker.clock.now_ns()
-        self._before: dict[str, tuple[TopicTally, _Counts]] = {
-            name: (tally, _counts(tally)) for name, tally in broker.tally
-        }
+        self._before = {name: _Seen(tally, _counts(tally), NOTHING) for name, tally in broker.tally}
         self.whole = Timeline((*_Counts._fields, *GAUGES))
         self._topics: dict[str, Timeline] = {}
 
@@ -53,6 +60,11 @@ class History:
         found = self._topics.get(topic)
         return Timeline(_Counts._fields) if found is None else found
 
+    def rate(self, topic: str, name: str) -> float:
+        """The newest one of any topic, whether its history is kept or not."""
+        seen = self._before.get(topic)
+        return 0.0 if seen is None else seen.rates[_Counts._fields.index(name)]
+
     async def sample(self) -> None:
         """In slices, as there may be ten thousand topics."""
         now = self._broker.clock.now_ns()
@@ -64,15 +76,14 @@ class History:
         self._at_ns = now
         at = now / NS_PER_S
         sums = [0.0] * len(NOTHING)
-        seen: dict[str, tuple[TopicTally, _Counts]] = {}
+        seen: dict[str, _Seen] = {}
         async for name, tally in in_slices(self._broker.tally):
             counts = _counts(tally)
-            old_tally, old = self._before.get(name, (tally, NOTHING))
-            if old_tally is not tally:
-                old = NOTHING
-            rates = [max(0, new - before) / passed for new, before in zip(counts, old, strict=True)]
+            before = self._before.get(name)
+            old = before.counts if before is not None and before.tally is tally else NOTHING
+            rates = [max(0, new - was) / passed for new, was in zip(counts, old, strict=True)]
             sums = [total + rate for total, rate in zip(sums, rates, strict=True)]
-            seen[name] = (tally, counts)
+            seen[name] = _Seen(tally, counts, rates)
             self._note(name, at, rates)
         for gone in self._topics.keys() - seen.keys():
             del self._topics[gone]

@@ -84,7 +84,6 @@ async def _find_rows(desk: Desk) -> list[TopicRow]:
 def _row(desk: Desk, topic: Topic, lag: int | None) -> TopicRow:
     broker = desk.broker
     partitions = broker.partitions(topic.name)
-    history = desk.history.of(topic.name)
     is_compacted = topic.config.cleanup is Cleanup.COMPACT
     dead = TopicName(topic.config.dead_letter_topic or f"{topic.name}{DEAD_LETTER_SUFFIX}")
     return TopicRow(
@@ -92,8 +91,8 @@ def _row(desk: Desk, topic: Topic, lag: int | None) -> TopicRow:
         topic.partitions,
         sum(max(0, one.high_watermark - one.log.start_offset) for one in partitions),
         sum(one.log.size for one in partitions),
-        history.last("published"),
-        history.last("delivered"),
+        desk.history.rate(topic.name, "published"),
+        desk.history.rate(topic.name, "delivered"),
         lag,
         open_count(broker, LetterDesk(broker, dead, None)) if dead in broker.catalog else 0,
         dead,
