@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 BURST = 6000
 EVEN_S = 45
-"""So many seconds that the burst is less than a twentieth of them."""
+"""Seconds, of which the burst is less than a twentieth."""
 PUBLISHED = "[data-chart=published]"
 
 

@@ -119,7 +119,7 @@ NO_ROOM = Problem(503, "server_busy", f"{MOST_STREAMS} pages are watching alread
 
 
 class _Pages:
-    """What stands at one path."""
+    """The pages of one path, by method."""
 
     def __init__(self, console: Console, pages: Mapping[str, Page]) -> None:
         self._console = console

@@ -44,11 +44,11 @@ class Update(msgspec.Struct, frozen=True):
     charts: dict[str, Points] = {}
     html: dict[str, str] = {}
     first: bool = False
-    """The charts begin anew with these points."""
+    """The charts start again with these points."""
 
 
 Feed = Callable[[Visit, bool], Awaitable[Update]]
-"""Asked once a second for as long as somebody watches; the second argument says whether it is the first time."""
+"""Asked once a second while a page is open; the second argument says whether it is the first time."""
 
 
 class Live(msgspec.Struct, frozen=True):

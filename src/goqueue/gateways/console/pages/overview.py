@@ -1,11 +1,13 @@
 """Overview: what the broker does now, and what deserves a look."""
 
+import heapq
 from typing import NamedTuple
 
+from goqueue.gateways.console.desk import Desk
 from goqueue.gateways.console.group_rows import group_rows
 from goqueue.gateways.console.page import Answer, Html, Live, NavItem, Page, Part, Update
 from goqueue.gateways.console.timeline import RANGES
-from goqueue.gateways.console.topic_rows import lags, topic_rows
+from goqueue.gateways.console.topic_rows import TopicRow, lags, topic_rows
 from goqueue.gateways.console.visit import RangeQuery, Visit
 
 __all__ = ["PART"]
@@ -35,7 +37,7 @@ SIGNALS = (
 
 
 async def overview(visit: Visit) -> Answer:
-    values = {"signals": SIGNALS, "ranges": RANGES, **await _facts(visit), **await _tables(visit)}
+    values = {"signals": SIGNALS, "ranges": RANGES, **_state(visit), **await _figures(visit)}
     return Html("overview.html", values)
 
 
@@ -43,22 +45,19 @@ async def feed(visit: Visit, is_first: bool) -> Update:
     minutes = visit.read_query(RangeQuery).minutes
     history = visit.desk.history.whole
     charts = {one.name: history.points((one.name,), minutes, is_first=is_first) for one in SIGNALS}
-    tables = await _tables(visit)
+    values = {**_state(visit), **await _figures(visit)}
     html = {
-        "facts": visit.fragment("overview_facts.html", await _facts(visit)),
-        "busiest": visit.fragment("overview_topics.html", tables),
-        "behind": visit.fragment("overview_groups.html", tables),
+        "facts": visit.fragment("overview_facts.html", values),
+        "busiest": visit.fragment("overview_topics.html", values),
+        "behind": visit.fragment("overview_groups.html", values),
     }
     return Update(charts, html, is_first)
 
 
-async def _facts(visit: Visit) -> dict[str, object]:
-    broker, rows = visit.broker, await topic_rows(visit.desk)
+def _state(visit: Visit) -> dict[str, object]:
+    broker = visit.broker
     return {
         "topic_count": len(broker.catalog),
-        "partition_count": sum(row.partitions for row in rows),
-        "record_count": sum(row.records for row in rows),
-        "stored": sum(row.size for row in rows),
         "group_count": len(broker.groups),
         "disk": broker.guard.used_share,
         "is_disk_full": broker.guard.is_full,
@@ -67,13 +66,25 @@ async def _facts(visit: Visit) -> dict[str, object]:
     }
 
 
-async def _tables(visit: Visit) -> dict[str, object]:
-    topics = sorted(
-        await topic_rows(visit.desk), key=lambda row: (-(row.published + row.delivered), -row.records, row.name)
-    )
-    behind = (await lags(visit.desk)).furthest
-    groups = await group_rows(visit.broker, [name for name, _ in behind])
-    return {"topics": topics[:MOST_ROWS], "groups": sorted(groups, key=lambda row: (-row.lag, row.name))}
+async def _figures(visit: Visit) -> dict[str, object]:
+    """Sums and tables: found out once for all who watch."""
+    return await visit.desk.recent("overview", lambda: _find_figures(visit.desk))
+
+
+async def _find_figures(desk: Desk) -> dict[str, object]:
+    topics = await topic_rows(desk)
+    groups = await group_rows(desk.broker, [name for name, _ in (await lags(desk)).furthest])
+    return {
+        "partition_count": sum(row.partitions for row in topics),
+        "record_count": sum(row.records for row in topics),
+        "stored": sum(row.size for row in topics),
+        "topics": heapq.nsmallest(MOST_ROWS, topics, key=_by_traffic),
+        "groups": sorted(groups, key=lambda row: (-row.lag, row.name)),
+    }
+
+
+def _by_traffic(row: TopicRow) -> tuple[float, int, str]:
+    return -(row.published + row.delivered), -row.records, row.name
 
 
 PART = Part(

@@ -88,7 +88,7 @@
         axes: [
           { ...axis, size: 22, gap: 2, grid: { show: false }, space: isTall ? 90 : 64, values: (view, at) => at.map((one) => clock(one, view.scales.x.max - view.scales.x.min < 200 ? 8 : 5)) },
           {
-            ...axis, size: 52, gap: 4, space: isTall ? 44 : 26, values: (_, at) => at.map((one) => this.tick(one)),
+            ...axis, size: 52, gap: 4, space: isTall ? 44 : 26, values: (_, at) => at.map((one) => (isLog && !one ? "" : this.tick(one))),
             ...(isLog ? { splits: (view) => this.powers(view.scales.y.max), filter: (_, splits) => splits } : { incrs: this.incrs() }),
           },
         ],
@@ -266,7 +266,7 @@
   });
   press();
 
-  // A page that nobody looks at is not fed.
+  // A page in the background is not fed.
   document.addEventListener("visibilitychange", () => {
     source?.close();
     if (document.visibilityState === "visible") open();
