@@ -21,7 +21,7 @@ from goqueue.engine.ports import Operation
 from goqueue.engine.queue.positions import committed_offsets, follow_group, go_to
 from goqueue.engine.slices import in_slices
 from goqueue.engine.tracing.delivering import committed_offset, note_committed
-from goqueue.errors import InvalidRequest, OffsetOutOfRange
+from goqueue.errors import InvalidRequest, OffsetOutOfRange, StateConflict
 from goqueue.model.ids import InstantNs
 from goqueue.model.log import LogId
 from goqueue.model.topic import TopicName, topic_name
@@ -144,7 +144,7 @@ def _check_wish(request: JoinRequest) -> None:
 
 def _check_room(broker: Broker) -> None:
     if len(broker.groups) >= MOST_GROUPS:
-        raise InvalidRequest(f"there are {MOST_GROUPS} groups already", hint="delete groups that are no longer used")
+        raise StateConflict(f"there are {MOST_GROUPS} groups already", hint="delete groups that are no longer used")
 
 
 async def heartbeat(
