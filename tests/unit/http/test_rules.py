@@ -1,4 +1,4 @@
-"""What the document says about fields that exclude or need each other, and about whole numbers, is what the server does."""
+"""The document and the server agree on fields that exclude or need each other, and on whole numbers."""
 
 import json
 

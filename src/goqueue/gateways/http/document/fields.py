@@ -448,7 +448,7 @@ FIELDS = {
 
 
 def field_description(kind: Any, name: str, own: str | None) -> str | None:
-    """Of a field by its name in JSON: the entry for its shape or one that it extends, its `own`, or that for its name."""
+    """Of a field by its name in JSON: the entry for its shape or one it extends, its `own`, or that for its name."""
     for one in kind.__mro__:
         for shape in (f"{one.__module__}.{one.__name__}", one.__name__):
             if (found := FIELDS.get(f"{shape}.{name}")) is not None:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import inspect
 
 from goqueue import __version__
+from goqueue.gateways.http.document.examples import Example, curl_command, examples
 from goqueue.gateways.http.document.fields import field_description
 from goqueue.gateways.http.endpoint import Endpoint, Nothing
 from goqueue.gateways.http.rules import rules_schema
@@ -72,9 +73,13 @@ class Document:
     def content(self) -> Tree:
         endpoints = tuple(self._endpoints())
         schemas = _Schemas(endpoints)
+        shown = examples()
         paths: Tree = {}
         for endpoint in endpoints:
-            paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, schemas)
+            operation = _operation(endpoint, schemas)
+            if (example := shown.get(f"{endpoint.method} {endpoint.path}")) is not None:
+                _show(operation, endpoint.method, example)
+            paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation
         return {
             "openapi": "3.1.0",
             "info": {
@@ -182,6 +187,27 @@ def _operation(endpoint: Endpoint, schemas: _Schemas) -> Tree:
             "content": _content(endpoint.dialect.media_types, schema),
         }
     return operation
+
+
+def _show(operation: Tree, method: str, example: Example) -> None:
+    """Add the example to an operation: to its parameters, its body and its answer, and as a command for a shell."""
+    for parameter in operation["parameters"]:
+        values = example.params if parameter["in"] == "path" else example.query
+        if parameter.get("explode"):
+            parameter["example"] = values
+        elif parameter["name"] in values:
+            parameter["example"] = values[parameter["name"]]
+    if example.body is not None:
+        _add_value(operation["requestBody"], example.body)
+    _add_value(operation["responses"][str(example.status)], example.answer)
+    operation["x-codeSamples"] = [{"lang": "Shell", "source": curl_command(method, example)}]
+
+
+def _add_value(part: Tree, value: Any) -> None:
+    part["content"] = {
+        media_type: {**content, "examples": {"example": {"value": value}}}
+        for media_type, content in part["content"].items()
+    }
 
 
 def _operation_id(endpoint: Endpoint) -> str:
