@@ -26,8 +26,7 @@ V2 = V1.removesuffix("]}") + ',{"name":"total","type":"double","default":0}]}'
 SETTINGS = "[tracing]\nrate = 1.0\n"
 ITEMS = 2
 """So many objects of a list are shown."""
-LINE = re.compile(r"<!doctype|<title>|(# \w+ )?goqueue_broker_topic_partitions")
-"""Those of answers that are not JSON."""
+METRIC = re.compile(r"(# \w+ )?goqueue_broker_topic_partitions")
 
 
 def page() -> str:
@@ -63,7 +62,7 @@ class Teller:
         content = answer.json() if is_json else answer.text
         if show:
             assert operation not in self.examples, f"{operation} is shown twice"
-            shown = _shortened(content, operation) if is_json else "\n".join(filter(LINE.match, content.splitlines()))
+            shown = _shortened(content, operation) if is_json else _lines(content)
             parts = {"url": url, "params": params, "query": given, "body": body, "status": answer.status_code}
             self.examples[operation] = self._constant.of({**parts, "answer": shown})
         return content
@@ -255,6 +254,12 @@ def _shortened(content: Any, operation: str) -> Any:
     if operation == "GET /openapi.json":
         return {"openapi": content["openapi"], "info": content["info"]}
     return _few(content)
+
+
+def _lines(content: str) -> str:
+    """Of a page the beginning, of metrics one."""
+    lines = content.splitlines()
+    return "\n".join(lines[:2] if content.startswith("<") else filter(METRIC.match, lines))
 
 
 def _few(content: Any) -> Any:
