@@ -235,7 +235,7 @@ async def remember_group(broker: Broker, name: str) -> None:
 
 async def reset_offsets(broker: Broker, name: str, reset: OffsetReset) -> list[OffsetChange]:
     """Set where the group goes on; with `dry_run` only tell what would change."""
-    group = broker.groups.group_or_new(name)
+    group = broker.groups.group_or_new(group_name(name))
     before = committed_offsets(broker, name)
     topics = reset.topics if reset.topics is not None else sorted({log.topic for log in before})
     wanted: dict[LogId, OffsetAndMetadata] = {}

@@ -4,7 +4,8 @@ A struct names them in `RULES`. A field is given when it is not what it would be
 """
 
 import functools
-from typing import Any, ClassVar, NamedTuple, Protocol
+from collections.abc import Hashable
+from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
 import msgspec
 from msgspec import NODEFAULT, UNSET
@@ -143,7 +144,7 @@ class Ruled(msgspec.Struct, frozen=True):
 def check_rules(fields: Any) -> None:
     """Raise RuleBroken for a struct with RULES that breaks one."""
     given = {}
-    for name, (attribute, left_out) in _defaults(type(fields)).items():
+    for name, (attribute, left_out) in _defaults(cast(Hashable, type(fields))).items():
         value = getattr(fields, attribute)
         if value != left_out:
             given[name] = value
@@ -161,14 +162,14 @@ def rules_schema(kind: Any) -> list[Tree]:
 
 
 @functools.cache
-def _defaults(kind: type[msgspec.Struct]) -> dict[str, tuple[str, Any]]:
+def _defaults(kind: Hashable) -> dict[str, tuple[str, Any]]:
     """By the name in JSON: the attribute, and its value when the field is left out."""
     return {
         field.encode_name: (
             field.name,
             field.default if field.default_factory is NODEFAULT else field.default_factory(),
         )
-        for field in msgspec.structs.fields(kind)
+        for field in msgspec.structs.fields(cast(type[msgspec.Struct], kind))
     }
 
 

@@ -1,6 +1,6 @@
 """Recurring schedules: make, look at, change, pause, delete."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -33,7 +33,7 @@ from goqueue.gateways.http.forms.values import (
     shown,
 )
 from goqueue.gateways.http.lists import json_list
-from goqueue.gateways.http.rules import AtMostOne, ExactlyOne, Ruled
+from goqueue.gateways.http.rules import AtMostOne, ExactlyOne, Rule, Ruled
 
 __all__ = ["ENDPOINTS"]
 
@@ -89,7 +89,7 @@ class ScheduleChanges(Ruled, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     paused: bool | UnsetType = UNSET
     description: Annotated[str, Meta(max_length=1000)] | UnsetType = UNSET
 
-    RULES = (AtMostOne("cron", "every"),)
+    RULES: ClassVar[tuple[Rule, ...]] = (AtMostOne("cron", "every"),)
 
 
 class CreateSchedule(ScheduleChanges, frozen=True, forbid_unknown_fields=True, kw_only=True):
