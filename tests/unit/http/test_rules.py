@@ -84,6 +84,15 @@ async def test_the_same_of_the_fields_of_a_query(http, path, right, wrong):
     assert second.status_code == 400, second.text
 
 
+@pytest.mark.parametrize("query", ["verbose", "verbose=", "verbose=true"])
+async def test_a_switch_alone_is_on_and_the_document_says_so(http, query):
+    (parameter,) = operation("GET", "/readyz")["parameters"]
+    assert (parameter["name"], parameter["allowEmptyValue"]) == ("verbose", True)
+    answer = await http.get(f"/readyz?{query}")
+    assert answer.json()["checks"]
+    assert "checks" not in (await http.get("/readyz?verbose=false")).json()
+
+
 @pytest.mark.parametrize("number", ["2.0", "2e0", "20E-1", "0.2e1"])
 async def test_a_whole_number_with_a_fraction_of_zero_is_an_integer(http: httpx.AsyncClient, number):
     answer = await http.post("/topics", content=f'{{"name": "t", "num_partitions": {number}}}')

@@ -231,7 +231,9 @@ def _parameters(place: str, kind: type) -> list[Tree]:
 def _parameter(place: str, name: str, schema: Tree, required: bool) -> Tree:
     schema = dict(schema)
     described = {"description": schema.pop("description")} if "description" in schema else {}
-    return {"name": name, "in": place, "required": required, **described, "schema": schema}
+    # A switch alone, such as `?verbose`, is on.
+    empty = {"allowEmptyValue": True} if place == "query" and schema.get("type") == "boolean" else {}
+    return {"name": name, "in": place, "required": required, **empty, **described, "schema": schema}
 
 
 def _responses(endpoint: Endpoint, schemas: _Schemas) -> Tree:

@@ -68,7 +68,7 @@ class SchemaIn(msgspec.Struct, frozen=True, rename="camel"):
     schema: str | None = None
     schema_type: SchemaType | None = None
     references: list[ReferenceShape] | None = None
-    id: Annotated[Number, Meta(extra_json_schema={"not": {"const": 0}})] | None = None
+    id: Number | None = None
     version: Number | None = None
     metadata: NoMembers | None = None
     rule_set: NoMembers | None = None

@@ -79,7 +79,7 @@ async def register(broker: Broker, params: SubjectParams, query: RegisterQuery, 
         subject_in(params.subject),
         schema_in(body),
         normalize=query.normalize,
-        schema_id=None if body.id == LATEST else body.id,
+        schema_id=None if body.id in (LATEST, 0) else body.id,
         version=None if body.version in (LATEST, 0) else body.version,
     )
     return IdOut(done.id)
