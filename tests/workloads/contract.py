@@ -28,7 +28,7 @@ hooks = "tests.workloads.contract_formats"
 include-tag = "Schemas"
 checks.positive_data_acceptance.expected-statuses = ["2xx", "404", "409", "422"]
 """
-RECORDS = '\n[parameters]\n"path.topic" = "orders"\n"path.partition" = 0\n'
+RECORDS = '\n[parameters]\n"path.topic" = "orders"\n'
 TAKES_RECORDS = r"^/topics/\{topic\}/(messages|delayed)"
 """Operations whose requests may be refused because of a setting of the topic, such as its retention."""
 

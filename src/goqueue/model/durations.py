@@ -12,6 +12,7 @@ from goqueue.errors import InvalidRequest
 __all__ = ["DURATION_HINT", "DURATION_PATTERN", "duration_pattern", "parse_duration_ms"]
 
 DURATION_HINT = "write a duration with its unit, such as 500ms, 30s, 5m, 2h, 1h 30m, 7d or 2w"
+LARGEST_NUMBER = 10**12 - 1
 _ONE = r"[0-9]{1,12}(\.[0-9]{1,3})? ?(ms|s|m|h|d|w)"
 DURATION_PATTERN = rf"^(0|{_ONE}( ?{_ONE})*)$"
 
@@ -55,15 +56,15 @@ def duration_pattern(least_ms: int, most_ms: int, step_ms: int = 1) -> str:
 
 def _spellings(unit: str, length: int, least_ms: int, most_ms: int, step_ms: int) -> Iterator[str]:
     """Of durations whose largest part is in this unit: whole, with a fraction, with smaller parts behind it."""
-    least, most = -(-least_ms // length), most_ms // length
+    least, most = -(-least_ms // length), min(most_ms // length, LARGEST_NUMBER)
     if length % step_ms or least > most:
         return
     yield f"{_whole(least, most)} ?{unit}"
-    if most > max(least, 1):
-        # Anything may follow that is less than one of it.
-        below = most - 1
-        if step_ms == 1:
-            yield rf"{_whole(least, below)}\.[0-9]{{1,3}} ?{unit}"
+    # A fraction is less than one of the unit, and so is what follows in smaller units.
+    below = most - 1
+    if step_ms == 1 and below >= least:
+        yield rf"{_whole(least, below)}\.[0-9]{{1,3}} ?{unit}"
+    if below >= max(least, 1):
         smaller = [(name, ms) for name, ms in _UNITS_MS.items() if step_ms <= ms < length]
         if smaller:
             parts = "".join(f"( ?{_whole(0, _fewer(ms) - 1)} ?{name})?" for name, ms in reversed(smaller))
@@ -89,7 +90,7 @@ def _same_length(least: str, most: str) -> Iterator[str]:
     if least == most:
         yield least
     elif least[1:] == "0" * rest and most[1:] == "9" * rest:
-        yield f"[{least[0]}-{most[0]}]" + (f"[0-9]{{{rest}}}" if rest else "")
+        yield f"[{least[0]}-{most[0]}]" + ("[0-9]" * rest if rest < 2 else f"[0-9]{{{rest}}}")
     elif least[0] == most[0]:
         yield from (least[0] + one for one in _same_length(least[1:], most[1:]))
     else:
