@@ -117,6 +117,8 @@ class Traces(msgspec.Struct, frozen=True):
 
 
 class OperationStats(msgspec.Struct, frozen=True, kw_only=True):
+    """How often one operation was traced, and how long it takes."""
+
     operation: Operation
     spans: int
     errors: int
