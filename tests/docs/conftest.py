@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.console.conftest import browser as browser
+from tests.console.conftest import browser  # noqa: F401  # a fixture
 
 ROOT = Path(__file__).parents[2]
 

@@ -1,4 +1,4 @@
-"""What a page of the documentation has to run: its blocks of code, with the marks that stand around them.
+"""What a page of the documentation has to run: its blocks of code, with the marks beside them.
 
 A block in `python` or `sh` is run as printed, in the order of the page, and nothing else is: a reader who types what
 the page shows gets what it says. Marks are comments on the lines right before a block:
