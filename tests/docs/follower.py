@@ -39,7 +39,8 @@ class Follower:
             "GOQUEUE_SERVER": server.native,
             "GOQUEUE_HTTP": server.http,
             "GOQUEUE_REGISTRY": f"http://{server.http}/schemas",
-            "PYTHONPATH": str(HERE.parents[1]),
+            "DOCS_BROKER": server.native,
+            "PYTHONPATH": f"{HERE / 'address'}{os.pathsep}{HERE.parents[1]}",
             "COLUMNS": "120",
         }
         start_soon(self._environment)
@@ -150,12 +151,7 @@ class Follower:
     # Python.
 
     def _python(self, place: str, text: str, until: str | None = None) -> str:
-        code = self._here(text)
-        if ".load(str(" not in code:
-            code = code.replace(
-                '.format("goqueue")', f'.format("goqueue").option("bootstrap", "{self._server.native}")'
-            )
-        return self._ask(place, {"code": code, "place": place, "until": until})
+        return self._ask(place, {"code": self._here(text), "place": place, "until": until})
 
     def _pipeline(self, place: str, line: str) -> str:
         return self._ask(place, {"command": shlex.split(self._here(line), comments=True)})
@@ -164,7 +160,7 @@ class Follower:
         if self._kernel is None:
             with (self._folder / "python.log").open("ab") as log:
                 self._kernel = subprocess.Popen(
-                    [sys.executable, str(HERE / "kernel.py"), self._server.native],
+                    [sys.executable, str(HERE / "kernel.py")],
                     cwd=self._folder,
                     env=self._environment,
                     stdin=subprocess.PIPE,

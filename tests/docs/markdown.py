@@ -72,7 +72,7 @@ def blocks_of(page: Path) -> list[Block]:
         expected = part.end()
         if part["mark"] is not None:
             name, colon, rest = part["mark"].partition(":")
-            if part["mark"] == "spark":
+            if part["mark"] == "spark" or part["mark"].startswith("Written by"):
                 continue
             assert colon and name in KNOWN_MARKS, f"{place}: {name!r} is no mark; there are {', '.join(KNOWN_MARKS)}"
             mark = Mark(name, rest.strip())
