@@ -69,7 +69,9 @@ class _Schemas:
         self._schemas: dict[Any, Tree] = dict(zip(types, found, strict=True))
         for schema in self.components.values():
             if "description" in schema:
-                schema["description"] = " ".join(schema["description"].split())
+                # An example in Python is for users of the client.
+                words, _, _ = schema["description"].partition("Example:\n\n")
+                schema["description"] = " ".join(words.split())
 
     def of(self, kind: Any) -> Tree:
         return self._schemas[kind]
