@@ -12,7 +12,10 @@
 A client may be used by several threads. It does not survive a fork: make one in each process.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import asyncio
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Literal, Self, Unpack
@@ -37,12 +40,13 @@ from goqueue.client.options import (
 )
 from goqueue.client.outbox import Delivery
 from goqueue.client.part import PART_TIMEOUT_MS
+from goqueue.client.stop_signals import StopSignals
 from goqueue.client.sync_part import Part
 from goqueue.client.sync_producer import Producer
 from goqueue.client.sync_transaction import Transaction
 from goqueue.client.transaction_admin import BlockingTransactionAdmin
 from goqueue.client.worker import Job, Settlement
-from goqueue.errors import ClientClosed
+from goqueue.errors import ClientClosed, InvalidRequest
 from goqueue.model.log import LogId
 from goqueue.model.topic import Cleanup, Durability, Topic, TopicConfig
 from goqueue.wire.native import letters, messages, transactions
@@ -261,6 +265,58 @@ class Worker(Blocking):
     def take(self, limit: int = 100, *, wait: timedelta | None = None, wait_ms: int | None = None) -> list[Job]:
         """Some jobs, at most `limit`; none when nothing is ready in time, which is one second unless it is told."""
         return self._run(self._client.take, limit, wait=wait, wait_ms=wait_ms)
+
+    # A handler for each.
+
+    def run(self, handler: Callable[[Job], object], *, concurrency: int = 1) -> None:
+        """Call the handler for each job, until SIGTERM, SIGINT or `stop`; up to `concurrency` threads at a time.
+
+        A job is acknowledged when its handler returns. When it raises, the job is tried again after a pause, which
+        grows with its failures, and goes to the dead letters when it has failed too often; the exception is logged.
+        Leases are extended as long as handlers run. A handler may also settle its job by itself.
+
+        A run that is told to stop takes no more jobs, finishes those that were begun, and gives the others back. A
+        second signal does what it would do without this.
+
+        Example:
+
+            from goqueue import Job, Worker
+
+            def handle(job: Job) -> None:
+                print(job.json())
+
+            with Worker("orders", group="billing") as worker:
+                worker.run(handle, concurrency=8)
+        """
+        if inspect.iscoroutinefunction(handler):
+            raise InvalidRequest("the handler must be a function", hint="use goqueue.client.Worker for async def")
+        self._hold_loop()
+        with (
+            ThreadPoolExecutor(max(concurrency, 1), thread_name_prefix="goqueue-handler") as threads,
+            StopSignals(lambda: self._background.call_from_signal(self._client.stop)),
+        ):
+
+            async def handle(job: Job) -> object:
+                return await asyncio.get_running_loop().run_in_executor(threads, handler, job)
+
+            self._run(self._client._run_handler, handle, concurrency)
+
+    def stop(self) -> None:
+        """End `run`, from a handler or another thread: it takes no more jobs, finishes those that were begun, returns.
+
+        Example:
+
+            from goqueue import Job, Worker
+
+            with Worker("orders", group="billing") as worker:
+
+                def handle_one(job: Job) -> None:
+                    print(job.json())
+                    worker.stop()
+
+                worker.run(handle_one)
+        """
+        self._call(self._client.stop)
 
     # What became of them.
 

@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import timedelta
 from operator import attrgetter, itemgetter
 from typing import Literal, NamedTuple, Self, Unpack
@@ -13,13 +13,15 @@ import msgspec
 from goqueue import codec
 from goqueue.client.addresses import DEFAULT_BOOTSTRAP, Addresses
 from goqueue.client.connection import CLOSE_WITHIN_S, error_from
+from goqueue.client.handler_run import Handler, HandlerRun
 from goqueue.client.leases import Grant, HeldLeases, Job, lease_of, offsets_by_grant
 from goqueue.client.link import Link
 from goqueue.client.message import Message, RawBatch, open_batch
 from goqueue.client.options import WorkerOptions
 from goqueue.client.settings import checked_settings
+from goqueue.client.stop_signals import StopSignals
 from goqueue.client.times import duration_ms, wait_in_ms
-from goqueue.errors import BrokerUnreachable, ClientClosed, GoQueueError, InvalidRequest
+from goqueue.errors import BrokerUnreachable, ClientClosed, GoQueueError, InvalidRequest, UnknownGroup
 from goqueue.model.log import LogId
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
@@ -117,6 +119,7 @@ class Worker:
         self._ready: deque[Job] = deque()
         self._asking: set[asyncio.Future[list[Job]]] = set()
         """Requests for jobs that the broker has not answered."""
+        self._run: HandlerRun | None = None
         self._away_since: float | None = None
         self._is_closed = False
 
@@ -138,6 +141,7 @@ class Worker:
         if self._is_closed:
             return
         self._is_closed = True
+        self.stop()
         try:
             async with asyncio.timeout(CLOSE_WITHIN_S):
                 if self._asking:
@@ -181,13 +185,13 @@ class Worker:
         return self._ready.popleft() if self._ready else None
 
     async def _fill(self) -> None:
-        self._ready.extend(await self._take(self._settings.prefetch, LONGEST_WAIT_MS))
+        self._ready.extend(await self._take(self._settings.prefetch, LONGEST_WAIT_MS, self._settings.visibility_ms))
 
     async def take(self, limit: int = 100, *, wait: timedelta | None = None, wait_ms: int | None = None) -> list[Job]:
         """Some jobs, at most `limit`; none when nothing is ready in time, which is one second unless it is told."""
-        return await self._take(limit, wait_in_ms(wait, wait_ms))
+        return await self._take(limit, wait_in_ms(wait, wait_ms), self._settings.visibility_ms)
 
-    async def _take(self, limit: int, wait_ms: int) -> list[Job]:
+    async def _take(self, limit: int, wait_ms: int, visibility_ms: int | None) -> list[Job]:
         if self._is_closed:
             raise ClientClosed("this worker is closed")
         loop = asyncio.get_running_loop()
@@ -197,7 +201,7 @@ class Worker:
                 return [self._ready.popleft() for _ in range(min(limit, len(self._ready)))]
             left_ms = max(0, round(1000 * (deadline - loop.time())))
             try:
-                found = await self._take_or_keep(limit, left_ms)
+                found = await self._take_or_keep(limit, left_ms, visibility_ms)
             except ClientClosed:
                 # By another task, while this one waited.
                 return []
@@ -208,9 +212,9 @@ class Worker:
             if found or loop.time() >= deadline:
                 return found
 
-    async def _take_or_keep(self, limit: int, wait_ms: int) -> list[Job]:
+    async def _take_or_keep(self, limit: int, wait_ms: int, visibility_ms: int | None) -> list[Job]:
         """The answer, also when the caller is cancelled meanwhile: the broker may have given jobs already."""
-        asking = asyncio.ensure_future(self._take_once(limit, wait_ms))
+        asking = asyncio.ensure_future(self._take_once(limit, wait_ms, visibility_ms))
         self._asking.add(asking)
         asking.add_done_callback(self._asking.discard)
         try:
@@ -224,7 +228,7 @@ class Worker:
         if not asking.cancelled() and asking.exception() is None:
             self._ready.extend(asking.result())
 
-    async def _take_once(self, limit: int, wait_ms: int) -> list[Job]:
+    async def _take_once(self, limit: int, wait_ms: int, visibility_ms: int | None) -> list[Job]:
         wish = self._settings
         request = messages.Take(
             self._group,
@@ -233,7 +237,7 @@ class Worker:
             limit,
             wish.max_bytes,
             min(wait_ms, LONGEST_WAIT_MS),
-            wish.visibility_ms,
+            visibility_ms,
             None,
             wish.key_order,
             wish.start,
@@ -270,6 +274,100 @@ class Worker:
             if now - self._away_since > UNREACHABLE_FOR_S:
                 raise
         return True
+
+    # A handler for each.
+
+    async def run(self, handler: Handler, *, concurrency: int = 1) -> None:
+        """Call the handler for each job, until SIGTERM, SIGINT or `stop`; up to `concurrency` jobs at a time.
+
+        A job is acknowledged when its handler returns. When it raises, the job is tried again after a pause, which
+        grows with its failures, and goes to the dead letters when it has failed too often; the exception is logged.
+        Leases are extended as long as handlers run. A handler may also settle its job by itself.
+
+        A run that is told to stop takes no more jobs, finishes those that were begun, and gives the others back. A
+        second signal does what it would do without this.
+
+        Example:
+
+            from goqueue.client import Job, Worker
+
+            async def handle(job: Job) -> None:
+                print(job.json())
+
+            async with Worker("orders", group="billing") as worker:
+                await worker.run(handle, concurrency=8)
+        """
+        loop = asyncio.get_running_loop()
+        with StopSignals(lambda: loop.call_soon_threadsafe(self.stop)):
+            await self._run_handler(handler, concurrency)
+
+    async def _run_handler(self, handler: Handler, concurrency: int) -> None:
+        if concurrency < 1:
+            raise InvalidRequest(f"concurrency must be at least 1, got {concurrency}")
+        if self._is_closed:
+            raise ClientClosed("this worker is closed")
+        if self._run is not None:
+            raise InvalidRequest("this worker runs a handler already", hint="use another worker, or more concurrency")
+        self._run = run = HandlerRun(self, handler, concurrency)
+        try:
+            await run.run()
+        finally:
+            self._run = None
+
+    def stop(self) -> None:
+        """End `run`: it takes no more jobs, finishes those that were begun, and returns.
+
+        Example:
+
+            from goqueue.client import Job, Worker
+
+            async with Worker("orders", group="billing") as worker:
+
+                async def handle_one(job: Job) -> None:
+                    print(job.json())
+                    worker.stop()
+
+                await worker.run(handle_one)
+        """
+        if self._run is not None:
+            self._run.stop()
+
+    async def _lease_ms(self) -> int:
+        """How long the broker leaves a job to this worker."""
+        if self._settings.visibility_ms is not None:
+            return self._settings.visibility_ms
+        own = await self._policy()
+        if own.visibility_timeout_ms is not None:
+            return own.visibility_timeout_ms
+        wanted = messages.Metadata(self._topics)
+        found = await self._link.ask_within(UNREACHABLE_FOR_S, Opcode.METADATA, wanted, messages.MetadataReply)
+        return min(topic.config.visibility_timeout_ms for topic in found.topics)
+
+    async def _policy(self) -> messages.GroupPolicyReply:
+        question = messages.GroupPolicyQuestion(self._group)
+        try:
+            return await self._link.ask_within(
+                UNREACHABLE_FOR_S, Opcode.GROUP_POLICY, question, messages.GroupPolicyReply
+            )
+        except UnknownGroup:
+            # It begins with the first take.
+            return messages.GroupPolicyReply()
+
+    async def _extend_each(self, jobs: Sequence[Job], visibility_ms: int) -> list[Job]:
+        """Jobs whose lease was over already; it does not spoil the extension of the others."""
+        if not jobs:
+            return []
+        leases = tuple([lease_of(job.grant, [job.message.offset]) for job in jobs])
+        request = messages.Settle(self._group, "extend", leases, "", visibility_ms)
+        reply = await self._link.ask(Opcode.SETTLE, request, messages.SettleReply)
+        lost = []
+        for job, part in zip(jobs, reply.parts, strict=True):
+            if part.error is None:
+                self._held.extended(job.grant, part.deadline_ns)
+            elif self._held.has(job):
+                self._held.settled(job.grant, (job.message.offset,))
+                lost.append(job)
+        return lost
 
     # What became of them.
 

@@ -19,7 +19,7 @@ Offsets = Mapping[str, Mapping[int, int]]
 """By topic and partition."""
 
 NAMES = {
-    "bootstrap": "host:port of the native listener (127.0.0.1:7171)",
+    "bootstrap": "host:port of the native listener (127.0.0.1:7171); of several, with commas, the first that answers",
     "path": "a data folder of a broker that is not running, or a copy of one, to read instead",
     "subscribe": "topics to read, with commas",
     "subscribePattern": "a regular expression for the names of topics",

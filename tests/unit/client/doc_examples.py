@@ -10,6 +10,7 @@ from typing import Any
 __all__ = ["example_of", "public_members", "run"]
 
 MARK = "Example:"
+STOP_SOON = "__import__('threading').Timer(1, __import__('os').kill, (__import__('os').getpid(), 15)).start()"
 CLIENTS = {"Admin", "Consumer", "Producer", "Publisher", "Worker"}
 
 
@@ -71,6 +72,20 @@ class _Ending(ast.NodeTransformer):
 
     def visit_AsyncFor(self, node: ast.AsyncFor) -> ast.AST:
         return self._once(node)
+
+    def visit_With(self, node: ast.With) -> ast.AST:
+        return self._stopped(node)
+
+    def visit_AsyncWith(self, node: ast.AsyncWith) -> ast.AST:
+        return self._stopped(node)
+
+    def _stopped(self, node: Any) -> Any:
+        """A run that never ends is ended as an operator does it."""
+        self.generic_visit(node)
+        last = ast.unparse(node.body[-1])
+        if ".run(handle," in last:
+            node.body.insert(-1, ast.parse(STOP_SOON).body[0])
+        return node
 
     def _once(self, node: Any) -> Any:
         self.generic_visit(node)
