@@ -40,7 +40,7 @@ async def watched(work, namespace, until: str | None) -> None:
 def interrupt_when(namespace, until: str, is_over: threading.Event) -> None:
     while not is_over.is_set():
         if holds(namespace, until):
-            signal.raise_signal(signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)  # to the main thread, as Ctrl-C
             return
         time.sleep(LOOK_EVERY_S)
 
