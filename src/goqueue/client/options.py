@@ -97,14 +97,20 @@ class GroupPolicyOptions(TypedDict, total=False):
     """Settings of a group's leases and retries; None leaves one to the topics."""
 
     visibility_timeout_ms: int | None
+    """Duration of a lease."""
     visibility_timeout: timedelta
     max_attempts: int | None
+    """Failures after which a record becomes a dead letter."""
     retry_backoff_ms: int | None
+    """Back-off after the first failure; it doubles with each further one."""
     retry_backoff: timedelta
     retry_backoff_max_ms: int | None
+    """Longest back-off."""
     retry_backoff_max: timedelta
     retry_jitter: float | None
+    """Random share of the back-off, 0 to 1."""
     offsets_retention_ms: int | None
+    """How long the group is kept while it is not used."""
     offsets_retention: timedelta
 
 
@@ -112,30 +118,50 @@ class NewScheduleOptions(TypedDict, total=False):
     """Settings of a new schedule. `start` and `end` are nanoseconds since 1970 when they are numbers."""
 
     value: Text
+    """Value of the records that are published."""
     json: object
+    """Value of the records, as JSON; instead of `value`."""
     key: Text | None
+    """Their key."""
     headers: HeaderItems
+    """Their headers."""
     priority: int
+    """Their priority, 0 (the most urgent) to 4."""
     cron: str | None
+    """Cron expression with five fields, or six with seconds first; or `every`."""
     every_s: int | None
+    """Seconds between two occurrences; or `cron`."""
     every: timedelta
     zone: str
+    """Time zone of the cron expression, such as "Europe/Berlin"."""
     start: int | datetime | None
+    """First instant of an occurrence; None for now."""
     end: int | datetime | None
+    """Last instant of an occurrence; None for no end."""
     misfire: str
+    """What to do about missed occurrences: "skip" them, publish "once" for all, or publish "all"."""
     misfire_after_ms: int
+    """An occurrence that is later than this is missed."""
     misfire_after: timedelta
     catch_up_most: int
+    """Most occurrences that "all" publishes."""
     dst_gap: str
+    """A local time that does not exist: "shift" it behind the gap, or "skip" it."""
     dst_overlap: str
+    """A local time that exists twice: publish the "first" time, the "second", or "both"."""
     jitter_ms: int
+    """Random delay of each occurrence, the same after a restart."""
     jitter: timedelta
     max_firings: int | None
+    """Occurrences after which the schedule ends; None for no limit."""
     paused: bool
+    """Whether the schedule is paused."""
     description: str
+    """Text for people."""
 
 
 class ScheduleOptions(NewScheduleOptions, total=False):
     """Settings of a schedule that can be changed: all that a new one has, and its topic."""
 
     topic: str
+    """Topic of the records."""

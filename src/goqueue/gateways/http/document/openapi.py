@@ -114,11 +114,6 @@ class _Schemas:
         types |= dict.fromkeys(_structs(types))
         found, self.components = msgspec.json.schema_components(types, ref_template=_REFERENCE)
         self._schemas: dict[Any, Tree] = dict(zip(types, found, strict=True))
-        for schema in self.components.values():
-            if "description" in schema:
-                # An example in Python is for users of the client.
-                words, _, _ = schema["description"].partition("Example:\n\n")
-                schema["description"] = " ".join(words.split())
         for kind in types:
             if (name := self._schemas[kind].get("$ref", "").rpartition("/")[2]) in self.components:
                 _complete(self.components[name], kind)
@@ -138,7 +133,9 @@ class _Schemas:
 def _complete(schema: Tree, kind: Any) -> None:
     """Add to the schema of a struct what its type does not say: rules between fields, and what each field is."""
     if "description" in schema:
-        schema["description"] = " ".join(schema["description"].split())
+        # An example in Python is for users of the client.
+        words, _, _ = schema["description"].partition("Example:\n\n")
+        schema["description"] = " ".join(words.split())
     for name, field in schema.get("properties", {}).items():
         if (text := field_description(kind, name, field.get("description"))) is not None:
             field["description"] = text
