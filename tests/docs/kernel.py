@@ -18,6 +18,7 @@ import time
 import traceback
 
 from goqueue.client import link
+from goqueue.client.addresses import Addresses
 
 LOOK_EVERY_S = 0.02
 
@@ -25,8 +26,8 @@ LOOK_EVERY_S = 0.02
 def meet(broker: str) -> None:
     usual, begin = link.DEFAULT_BOOTSTRAP, link.Link.__init__
 
-    def init(self: link.Link, bootstrap: str) -> None:
-        begin(self, broker if bootstrap == usual else bootstrap)
+    def init(self: link.Link, bootstrap: Addresses, *settings: float) -> None:
+        begin(self, broker if bootstrap == usual else bootstrap, *settings)
 
     link.Link.__init__ = init  # type: ignore[method-assign]
 
