@@ -32,11 +32,30 @@ class Delivery:
         self._delivery = delivery
 
     def done(self) -> bool:
-        """Whether it is known what became of the record."""
+        """Whether it is known what became of the record.
+
+        Example:
+
+            from goqueue import Producer
+
+            with Producer() as producer:
+                delivery = producer.send("orders", json={"id": 5})
+                producer.flush()
+                assert delivery.done()
+        """
         return self._delivery is not None and self._delivery.done()
 
     def result(self, timeout: float | None = None) -> Sent:
-        """Raises RequestTimeout after so many seconds; the record stays on its way."""
+        """Wait for the outcome. RequestTimeout after `timeout` seconds means that the record is still on its way.
+
+        Example:
+
+            from goqueue import Producer
+
+            with Producer() as producer:
+                delivery = producer.send("orders", json={"id": 5})
+                print(delivery.result(timeout=10).offset)
+        """
         if self._delivery is not None and self._delivery.done():
             return self._delivery.result()
         return self._outbox.background.run(timeout, self._wait)
