@@ -20,7 +20,7 @@ HOMES = {
     "otlp": ("goqueue/adapters/telemetry/otlp_spans.py", "goqueue/adapters/telemetry/span_export.py"),
     "spark": ("goqueue/spark/", "goqueue/cli/pipelines/", "pyspark_goqueue/"),
 }
-"""Where the packages of an extra may be imported: modules that are loaded when somebody wants what it is for."""
+"""Where the packages of an extra may be imported: modules that are loaded only for what it brings."""
 NOT_IMPORTED = {
     "httptools": "uvicorn's parser of HTTP, imported through uvicorn by gateways/http/connection.py",
     "tzdata": "zones of schedules, on machines that have none of their own: read by zoneinfo",

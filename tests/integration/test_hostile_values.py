@@ -150,6 +150,19 @@ def test_a_value_that_does_not_fit_for_endless_reasons_is_refused_for_one(server
     server.check_log()
 
 
+@pytest.mark.parametrize("name", ["many items", "many alternatives"])
+def test_a_deserializer_tells_one_of_many_reasons_at_once(http, name):
+    schema, value = UNENDING[name]
+    body = {"schema": json.dumps(schema), "schemaType": "JSON"}
+    made = http.post(f"/schemas/subjects/read-{name.replace(' ', '-')}/versions", json=body)
+    data = b"\0" + made.json()["id"].to_bytes(4, "big") + json.dumps(value).encode()
+    decoder = JsonDeserializer(Registry(f"{http.base_url}/schemas"))
+    began = time.perf_counter()
+    with pytest.raises(SchemaMismatch):
+        decoder.decode(data)
+    assert time.perf_counter() - began < ANSWERS_WITHIN_S
+
+
 def test_half_a_character_in_json_is_shown_by_its_name(server, http):
     made = http.post("/schemas/subjects/halves/versions", json={"schema": "{}", "schemaType": "JSON"})
     create(http, "halves", schema_validation="off")

@@ -9,7 +9,7 @@ from goqueue.errors import InvalidSchema
 from goqueue.spark.pipelines import quality
 from goqueue.spark.pipelines.skew import gini, lorenz
 from goqueue.spark.pipelines.stretches import stretch_of
-from goqueue.spark.pipelines.violations import rules_from_registry, rules_from_text
+from goqueue.spark.pipelines.violations import found_faults, rules_from_registry, rules_from_text
 
 RECORDS = "partition int, offset long, timestamp timestamp, key binary, value binary"
 SCHEMA = {
@@ -56,6 +56,14 @@ def test_fields_are_counted_in_the_objects_that_could_have_them(values):
 def test_a_schema_that_is_none_is_refused_before_anything_is_read():
     with pytest.raises(InvalidSchema, match=r"orders\.json is not a JSON schema"):
         rules_from_text('{"type": 5}', "orders.json")
+
+
+def test_one_fault_is_told_of_a_value_that_has_too_many(values):
+    rules = rules_from_text('{"items": {"type": "string"}}', "names.json")
+    texts = [json.dumps(list(range(count))).encode() for count in (3, 200_000)]
+    few, many = (row.faults for row in found_faults(values(texts), rules).orderBy("offset").collect())
+    assert [(fault.path, fault.rule) for fault in few] == [("/*", "type")] * 3
+    assert [(fault.path, fault.rule) for fault in many] == [("/*", "type")]
 
 
 def test_the_quality_of_a_topic_is_told_with_examples(spark, server, topic, tmp_path):

@@ -322,7 +322,7 @@ async def test_a_trace_state_without_a_trace_is_not_given_to_the_letter(broker):
 
 @pytest.mark.parametrize("count", [1, 20])
 async def test_all_spans_of_a_record_have_the_trace_state_that_it_carries(broker, clock, count):
-    """Also of those that are noted together, that come again, and after the records are not at hand any more."""
+    """Also of those that are noted together, that are redelivered, and that are settled by their offsets alone."""
     await made(broker, max_attempts=5)
     contexts, batch = carriers(count)
     states = [f"vendor={number}" if number % 3 else "" for number in range(1, count + 1)]
@@ -345,7 +345,7 @@ async def test_all_spans_of_a_record_have_the_trace_state_that_it_carries(broker
 
 
 async def test_a_delivery_is_linked_to_where_its_record_was_created(broker):
-    """The span of the sender, or that of the publish when nobody else had one."""
+    """The span of the sender, or that of the publish when the record carries no context."""
     await made(broker)
     await publish(broker, *records(b"a", headers=(CONTEXT, STATE)), *records(b"b"))
     (part,) = await take(broker)

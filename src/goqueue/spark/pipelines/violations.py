@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
@@ -24,6 +25,8 @@ __all__ = ["Rules", "found_faults", "rules_from_registry", "rules_from_text", "v
 
 MOST_FAULTS = 20
 """Of one value: a value that is something else altogether would have one for every rule."""
+MOST_PARTS = 10_000
+"""Of a value of which more than the first fault is looked for."""
 FAULT = "array<struct<path: string, rule: string, reason: string>>"
 UNNAMED_BASE = "json-schema:///"
 """What the validator puts before references of a schema that has no address of its own."""
@@ -113,7 +116,7 @@ def _faults(validator: Any, text: str) -> Iterator[dict[str, str]]:
     try:
         check_json(text.encode())
         value = json.loads(text)
-        errors = list(_some(validator.iter_errors(value)))
+        errors = list(_some(validator, value, text))
     except (ValueError, RecursionError, DecodingLimit) as error:
         yield {"path": "/", "rule": "json", "reason": f"no JSON that can be checked: {error}"}
         return
@@ -121,8 +124,14 @@ def _faults(validator: Any, text: str) -> Iterator[dict[str, str]]:
         yield {"path": _path(fault.instance_path), "rule": fault.kind.name, "reason": fault.message}
 
 
-def _some(errors: Iterator[Any]) -> Iterator[Any]:
-    for _, error in zip(range(MOST_FAULTS), errors, strict=False):
+def _some(validator: Any, value: Any, text: str) -> Iterator[Any]:
+    """The validator makes an error of each part that does not fit before it gives the first of them."""
+    if sum(map(text.count, ",[{")) <= MOST_PARTS:
+        yield from islice(validator.iter_errors(value), MOST_FAULTS)
+        return
+    try:
+        validator.validate(value)
+    except jsonschema_rs.ValidationError as error:
         yield error
 
 
