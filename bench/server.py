@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import uvloop
 
@@ -39,17 +39,31 @@ def running_server(folder: str, *flags: str) -> Iterator[BenchServer]:
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         try:
-            said = json.loads(process.stderr.readline())
-            yield BenchServer(said["native"], said["http"].removeprefix("http://"), process.pid, said.get("grpc", ""))
+            said = _until_serving(process.stderr)
+            yield BenchServer(said["native"], said["http"].removeprefix("http://"), process.pid, said["grpc"])
         finally:
             process.terminate()
             process.communicate()
 
 
+def _until_serving(log: IO[str]) -> dict[str, str]:
+    """The addresses of all listeners; gRPC serves a moment later than the others."""
+    addresses: dict[str, str] = {}
+    for line in log:
+        said = json.loads(line)
+        if said["event"] in ("goqueue is serving", "gRPC is serving"):
+            addresses |= said
+        if "grpc" in addresses:
+            return addresses
+    raise RuntimeError("the broker ended before it served")
+
+
 def put_load(module: str, name: str, **arguments: object) -> dict[str, Any]:
     """Run one of the loads of a client module in a process of its own; its figures."""
     command = [sys.executable, "-m", f"bench.{module}", name, json.dumps(arguments)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"the load {name} of {module} failed:\n{done.stderr[-4000:]}")
     figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return figures
 

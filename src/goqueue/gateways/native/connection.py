@@ -16,7 +16,7 @@ from goqueue.wire.native.frames import FrameFlag, Opcode, frame_head
 from goqueue.wire.native.messages import ErrorReply
 from goqueue.wire.native.reader import FrameProtocol
 
-__all__ = ["Connection", "ConnectionHome", "Dispatch", "Exchange", "encode_error"]
+__all__ = ["Cancellable", "Connection", "ConnectionHome", "Dispatch", "Exchange", "encode_error"]
 
 Buffer = bytes | bytearray | memoryview
 HELLO_BYTES = 64 * 1024
@@ -31,6 +31,10 @@ class Dispatch(Protocol):
     ) -> None: ...
     def end_waits(self) -> None:
         """Answer now what only waits for something to happen."""
+
+
+class Cancellable(Protocol):
+    def cancel(self) -> object: ...
 
 
 class ConnectionHome(Protocol):
@@ -63,7 +67,8 @@ class Exchange(FrameProtocol):
         self._partial_since: float | None = None
         self._unread = 0
         self._unread_since = 0.0
-        self.tasks: set[asyncio.Task[None]] = set()
+        self.tasks: set[Cancellable] = set()
+        """Requests under way that are cancelled when the client goes."""
         self.has_greeted = False
         self.is_closing = False
 
@@ -77,7 +82,7 @@ class Exchange(FrameProtocol):
     def connection_lost(self, _: Exception | None) -> None:
         self.is_closing = True
         self._under_way.clear()
-        for task in self.tasks:
+        for task in tuple(self.tasks):
             task.cancel()
         self._home.closed(self)
 

@@ -17,11 +17,11 @@ from goqueue.engine.producers import init_producer
 from goqueue.engine.topics import topic_size
 from goqueue.engine.traffic import FAILED, OK, REFUSED
 from goqueue.errors import GoQueueError, InternalError, InvalidRequest
-from goqueue.gateways.native.connection import Exchange
+from goqueue.gateways.native.connection import Cancellable, Exchange
 from goqueue.gateways.native.fetching import FETCH_BYTES, Fetching
 from goqueue.gateways.native.outcomes import outcome_of
 from goqueue.gateways.native.publishing import Publishing
-from goqueue.gateways.native.routes import FAMILIES, Answer, AnswerSoon, AtOnce, Handler, by_opcode
+from goqueue.gateways.native.routes import FAMILIES, Answer, AtOnce, Handler, by_opcode
 from goqueue.gateways.native.waits import Waits
 from goqueue.model.isolation import Isolation
 from goqueue.model.topic import TopicName
@@ -41,11 +41,37 @@ class _Route(NamedTuple):
     kind: str
     waits: bool
     decode: Callable[[memoryview], Any]
-    handle: Handler
+    handle: Handler | None
     at_once: AtOnce | None
 
 
 _encode = msgspec.msgpack.Encoder().encode
+
+
+class _Answer:
+    """Of a request that no task answers."""
+
+    __slots__ = ("_began", "_connection", "_handlers", "_held", "_route", "_where")
+
+    def __init__(self, handlers: "Handlers", connection: Exchange, where: tuple[int, int], route: _Route) -> None:
+        self._handlers = handlers
+        self._connection = connection
+        self._where = where
+        self._route = route
+        self._began = handlers.now_ns()
+        self._held: Cancellable | None = None
+
+    def __call__(self, result: Answer | Exception) -> bool:
+        connection = self._connection
+        if self._held is not None:
+            connection.tasks.discard(self._held)
+        is_there = not connection.is_closing
+        self._handlers.answer(connection, self._where, self._route, self._began, result)
+        return is_there
+
+    def hold(self, work: Cancellable) -> None:
+        self._held = work
+        self._connection.tasks.add(work)
 
 
 class Handlers:
@@ -84,6 +110,9 @@ class Handlers:
             self._traffic.count("unknown", REFUSED)
             connection.refuse(opcode, correlation, refusal)
 
+    def now_ns(self) -> int:
+        return self._traffic.now_ns()
+
     def end_waits(self) -> None:
         self._waits.end()
         self._broker.group_news.end_waits()
@@ -108,7 +137,7 @@ class Handlers:
         if isinstance(request, WEIGHED):
             connection.weigh(correlation, min(max(request.max_bytes, 0), FETCH_BYTES))
         where, at_once = (opcode, correlation), route.at_once
-        if at_once is None or not at_once(request, self._answer_soon(connection, where, route, request)):
+        if at_once is None or not at_once(request, _Answer(self, connection, where, route)):
             self._run(connection, where, route, request)
 
     def _first(self, number: int) -> _Route:
@@ -127,29 +156,17 @@ class Handlers:
         connection.tasks.add(task)
         task.add_done_callback(connection.tasks.discard)
 
-    def _answer_soon(self, connection: Exchange, where: tuple[int, int], route: _Route, request: Any) -> AnswerSoon:
-        began = self._traffic.now_ns()
-
-        def answer(result: Answer | Exception | None) -> bool:
-            is_there = not connection.is_closing
-            if result is not None:
-                self._reply(connection, where, route, began, result)
-            elif is_there:
-                self._run(connection, where, route, request)
-            return is_there
-
-        return answer
-
     async def _answer(self, connection: Exchange, where: tuple[int, int], route: _Route, request: Any) -> None:
         began = self._traffic.now_ns()
         result: Answer | Exception
+        assert route.handle is not None
         try:
             result = await route.handle(request)
         except Exception as failure:
             result = failure
-        self._reply(connection, where, route, began, result)
+        self.answer(connection, where, route, began, result)
 
-    def _reply(
+    def answer(
         self, connection: Exchange, where: tuple[int, int], route: _Route, began: int, result: Answer | Exception
     ) -> None:
         if not isinstance(result, Exception):

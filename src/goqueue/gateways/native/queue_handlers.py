@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from goqueue.engine.broker import Broker
-from goqueue.engine.poll import Poll, poll, poll_at_once
+from goqueue.engine.pending_poll import PendingPoll
+from goqueue.engine.poll import Poll
 from goqueue.engine.queue.by_lease import LeaseOutcome, acknowledge_at_once, settle_lease
 from goqueue.engine.queue.take import Taken
 from goqueue.errors import GoQueueError
@@ -25,26 +26,27 @@ class QueueHandlers:
 
     def routes(self) -> list[Route]:
         return [
-            (Opcode.TAKE, messages.Take, self.take, self.take_at_once),
+            (Opcode.TAKE, messages.Take, None, self.take),
             (Opcode.SETTLE, messages.Settle, self.settle, self.settle_at_once),
         ]
 
-    # At once.
+    # Answered through a callback.
 
-    def take_at_once(self, request: messages.Take, answer: AnswerSoon) -> bool:
-        """Whether it will be answered without a task of its own, which is told to look if it turns out differently."""
+    def take(self, request: messages.Take, answer: AnswerSoon) -> bool:
+        def taken(found: Sequence[Taken] | Exception) -> bool:
+            return answer(found if isinstance(found, Exception) else _taken(found))
 
-        def taken(found: Taken | Exception | None) -> bool:
-            return answer(_taken([found]) if isinstance(found, Taken) else found)
+        pending = PendingPoll(self._broker, self._wanted(request), taken, self._poll_ended)
+        self._waits.add(pending.end_wait)
+        answer.hold(pending)
+        pending.start()
+        return True
 
-        try:
-            return poll_at_once(self._broker, self._wanted(request), taken)
-        except GoQueueError:
-            # It is refused in the usual way.
-            return False
+    def _poll_ended(self, pending: PendingPoll) -> None:
+        self._waits.discard(pending.end_wait)
 
     def settle_at_once(self, request: messages.Settle, answer: AnswerSoon) -> bool:
-        """As `take_at_once`, for the acknowledgement of what was taken together."""
+        """Whether it will be answered without a task of its own: the acknowledgement of what was taken together."""
         if request.action != "ack" or len(request.leases) != 1:
             return False
 
@@ -62,9 +64,6 @@ class QueueHandlers:
             return False
 
     # In a task.
-
-    async def take(self, request: messages.Take) -> tuple[messages.TakeReply, list[Buffer]]:
-        return _taken(await self._waits.wait(poll(self._broker, self._wanted(request)), _nothing))
 
     def _wanted(self, request: messages.Take) -> Poll:
         return Poll(
@@ -92,10 +91,6 @@ class QueueHandlers:
         except GoQueueError as refusal:
             return _settled(refusal)
         return _settled(done)
-
-
-async def _nothing() -> list[Taken]:
-    return []
 
 
 def _settled(done: LeaseOutcome | GoQueueError) -> messages.SettledPart:

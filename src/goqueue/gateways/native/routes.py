@@ -1,9 +1,10 @@
 """Which requests are answered by what is loaded with the first of them: most brokers are asked few kinds of things."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from goqueue.engine.broker import Broker
+from goqueue.gateways.native.connection import Cancellable
 from goqueue.gateways.native.waits import Waits
 from goqueue.wire.native.frames import Opcode
 
@@ -11,14 +12,21 @@ __all__ = ["FAMILIES", "Answer", "AnswerSoon", "AtOnce", "Family", "Handler", "K
 
 Answer = tuple[Any, list[Any]]
 """Head and tail of a reply."""
-AnswerSoon = Callable[[Answer | Exception | None], bool]
-"""Called with an answer, or with what went wrong; or with None to have a task look for the answer. It returns whether
-the client is still there."""
+
+
+class AnswerSoon(Protocol):
+    """Called once with an answer, or with what went wrong; returns whether the client is still there."""
+
+    def __call__(self, result: Answer | Exception) -> bool: ...
+    def hold(self, work: Cancellable) -> None:
+        """Cancel the work if the client goes before it is answered."""
+
+
 Handler = Callable[[Any], Awaitable[Answer]]
 AtOnce = Callable[[Any, AnswerSoon], bool]
 """Whether the request will be answered without a task of its own."""
-Route = tuple[Opcode, type, Handler] | tuple[Opcode, type, Handler, AtOnce]
-"""Opcode, request type and what answers it; and what may do so at once."""
+Route = tuple[Opcode, type, Handler] | tuple[Opcode, type, Handler | None, AtOnce]
+"""Opcode, request type and what answers it in a task; and what may do so without, which is alone if it always does."""
 Family = Callable[[Broker, Waits], list[Route]]
 
 
@@ -27,7 +35,7 @@ class Known(NamedTuple):
 
     opcode: Opcode
     request: type
-    handle: Handler
+    handle: Handler | None
     at_once: AtOnce | None = None
 
 
