@@ -12,7 +12,19 @@ import httpx
 from goqueue.model.log import LogId
 from goqueue.model.topic import TopicConfig
 from tests.behaviour.beating import Beating, beating_consumer
-from tests.behaviour.path import Ability, Assignment, DelayFacts, Got, GroupFacts, Lent, Out, Place, Refused, TopicFacts
+from tests.behaviour.path import (
+    Ability,
+    Assignment,
+    DelayFacts,
+    Got,
+    GroupFacts,
+    Lent,
+    Out,
+    Place,
+    Refused,
+    TopicFacts,
+    WorkerFacts,
+)
 from tests.behaviour.serving import Server
 
 __all__ = ["HttpPath"]
@@ -108,6 +120,10 @@ class HttpPath:
             {one["member_id"]: _logs(one["partitions"]) for one in found["members"]},
             {LogId(one["topic"], one["partition"]): one["lag"] for one in found["partitions"]},
             found["paused"],
+            found["delayed"],
+            tuple(
+                WorkerFacts(one["consumer"], one["address"], one["since"], one["in_flight"]) for one in found["workers"]
+            ),
         )
 
     async def groups(self) -> list[str]:

@@ -12,7 +12,7 @@ import msgspec
 
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
-from goqueue.engine.poll import Poll, check_consumer, poll
+from goqueue.engine.poll import Poll, check_consumer, note_worker, poll
 from goqueue.engine.queue.at_once import may_take
 from goqueue.engine.queue.positions import give_back_grant
 from goqueue.engine.queue.ring import Ring
@@ -72,6 +72,7 @@ class PendingPoll:
         if self._ring is None or not may_take(self._broker, request.group):
             self._leave_to_task()
         else:
+            note_worker(request)
             self._broker.groups.group(request.group).use(now=self._broker.clock.now_ns())
             self._look(self._ring)
 

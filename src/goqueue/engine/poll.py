@@ -9,13 +9,14 @@ from goqueue.engine.broker import Broker
 from goqueue.engine.groups import group_name, remember_group
 from goqueue.engine.queue.at_once import may_take
 from goqueue.engine.queue.take import MOST_RECORDS, Taken, TakeRequest, take
-from goqueue.errors import InvalidRequest
+from goqueue.engine.workers import WorkerClient
+from goqueue.errors import InvalidRequest, StateConflict
 from goqueue.model.log import LogId
 from goqueue.model.topic import TopicName, topic_name
 
-__all__ = ["MOST_RECORDS", "Poll", "check_consumer", "poll", "reach"]
+__all__ = ["MOST_RECORDS", "Poll", "check_consumer", "note_worker", "poll", "reach"]
 
-LONGEST_CONSUMER = 200
+LONGEST_CONSUMER = 249
 
 
 class Poll(msgspec.Struct, frozen=True):
@@ -34,6 +35,8 @@ class Poll(msgspec.Struct, frozen=True):
     visibility_ms: int | None = None
     in_key_order: bool = False
     start: Literal["earliest", "latest"] = "earliest"
+    client: WorkerClient | None = None
+    """The connection on which a worker polls, as far as it is known."""
 
 
 async def poll(broker: Broker, request: Poll) -> list[Taken]:
@@ -90,16 +93,22 @@ async def _topics(broker: Broker, request: Poll) -> Sequence[str]:
         broker.catalog.topic(topic_name(topic))
     topics = sorted(set(request.topics)) or sorted({state.log.topic for state in broker.queues.of_group(name)})
     if not topics:
-        raise InvalidRequest(f"the group {name} has taken nothing yet", hint="say from which topics, with `topics`")
+        raise StateConflict(f"the group {name} has taken nothing yet", hint="say from which topics, with `topics`")
     await remember_group(broker, name)
     group = broker.groups.group(name)
     group.use(now=broker.clock.now_ns())
     if group.member_count:
-        raise InvalidRequest(
+        raise StateConflict(
             f"the group {name} has members, to whom its partitions belong",
             hint="join the group, or use one without members",
         )
+    note_worker(request)
     return topics
+
+
+def note_worker(request: Poll) -> None:
+    if request.client is not None:
+        request.client.heard(request.group, request.consumer, request.wait_ms)
 
 
 def reach(broker: Broker, group: str, consumer: str, logs: Sequence[LogId]) -> dict[LogId, int]:

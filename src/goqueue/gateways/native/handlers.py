@@ -16,6 +16,7 @@ from goqueue.engine.fetch import offset_at
 from goqueue.engine.producers import init_producer
 from goqueue.engine.topics import topic_size
 from goqueue.engine.traffic import FAILED, OK, REFUSED
+from goqueue.engine.workers import WorkerClient
 from goqueue.errors import GoQueueError, InternalError, InvalidRequest
 from goqueue.gateways.native.connection import Cancellable, Exchange
 from goqueue.gateways.native.fetching import FETCH_BYTES, Fetching
@@ -68,6 +69,10 @@ class _Answer:
         is_there = not connection.is_closing
         self._handlers.answer(connection, self._where, self._route, self._began, result)
         return is_there
+
+    @property
+    def client(self) -> WorkerClient:
+        return self._handlers.client_of(self._connection)
 
     def hold(self, work: Cancellable) -> None:
         self._held = work
@@ -150,6 +155,12 @@ class Handlers:
         decode = msgspec.msgpack.Decoder[Any](kind).decode
         route = self._routes[number] = _Route(opcode.name.lower(), opcode in WAITING, decode, handle, at_once)
         return route
+
+    def client_of(self, connection: Exchange) -> WorkerClient:
+        client: WorkerClient | None = connection.client
+        if client is None:
+            client = connection.client = self._broker.workers.client("native", connection.address)
+        return client
 
     def _run(self, connection: Exchange, where: tuple[int, int], route: _Route, request: Any) -> None:
         task = asyncio.get_running_loop().create_task(self._answer(connection, where, route, request))

@@ -7,6 +7,7 @@ from goqueue.engine.pending_poll import PendingPoll
 from goqueue.engine.poll import Poll
 from goqueue.engine.queue.by_lease import LeaseOutcome, acknowledge_at_once, settle_lease
 from goqueue.engine.queue.take import Taken
+from goqueue.engine.workers import WorkerClient
 from goqueue.errors import GoQueueError
 from goqueue.gateways.native.connection import Buffer
 from goqueue.gateways.native.fetching import FETCH_BYTES
@@ -36,7 +37,7 @@ class QueueHandlers:
         def taken(found: Sequence[Taken] | Exception) -> bool:
             return answer(found if isinstance(found, Exception) else _taken(found))
 
-        pending = PendingPoll(self._broker, self._wanted(request), taken, self._poll_ended)
+        pending = PendingPoll(self._broker, self._wanted(request, answer.client), taken, self._poll_ended)
         self._waits.add(pending.end_wait)
         answer.hold(pending)
         pending.start()
@@ -65,7 +66,7 @@ class QueueHandlers:
 
     # In a task.
 
-    def _wanted(self, request: messages.Take) -> Poll:
+    def _wanted(self, request: messages.Take, client: WorkerClient) -> Poll:
         return Poll(
             request.group,
             request.consumer,
@@ -77,6 +78,7 @@ class QueueHandlers:
             request.visibility_ms,
             request.key_order,
             request.start,
+            client,
         )
 
     async def settle(self, request: messages.Settle) -> tuple[messages.SettleReply, list[Buffer]]:

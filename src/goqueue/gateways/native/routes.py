@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from goqueue.engine.broker import Broker
+from goqueue.engine.workers import WorkerClient
 from goqueue.gateways.native.connection import Cancellable
 from goqueue.gateways.native.waits import Waits
 from goqueue.wire.native.frames import Opcode
@@ -18,6 +19,10 @@ class AnswerSoon(Protocol):
     """Called once with an answer, or with what went wrong; returns whether the client is still there."""
 
     def __call__(self, result: Answer | Exception) -> bool: ...
+    @property
+    def client(self) -> WorkerClient:
+        """The connection on which the request came."""
+
     def hold(self, work: Cancellable) -> None:
         """Cancel the work if the client goes before it is answered."""
 
