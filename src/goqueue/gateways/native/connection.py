@@ -82,14 +82,24 @@ class Exchange(FrameProtocol):
         self._last_heard_at = self._now()
         self._home.opened(self)
 
+    def eof_received(self) -> None:
+        """The client has gone, which is known a pass of the loop before the connection is lost.
+
+        Records that were being leased to it in that pass go back, as an answer would not reach it.
+        """
+        self._cancel_requests()
+
     def connection_lost(self, _: Exception | None) -> None:
-        self.is_closing = True
+        self._cancel_requests()
         self._under_way.clear()
-        for task in tuple(self.tasks):
-            task.cancel()
         if self.client is not None:
             self.client.close()
         self._home.closed(self)
+
+    def _cancel_requests(self) -> None:
+        self.is_closing = True
+        for request in tuple(self.tasks):
+            request.cancel()
 
     def close(self) -> None:
         self.is_closing = True
