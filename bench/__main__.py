@@ -8,7 +8,7 @@ from rich.console import Console
 
 from bench.report import Row, machine_facts, print_rows, save_rows
 
-USUAL = ("codec", "storage", "broker", "grpc", "groups", "queue", "delays", "transactions", "schemas")
+USUAL = ("codec", "storage", "broker", "grpc", "groups", "queue", "single", "delays", "transactions", "schemas")
 GROUPS = (*USUAL, "tracing", "growth", "state", "spark")
 
 

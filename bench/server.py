@@ -52,7 +52,9 @@ def running_server(folder: str, *flags: str) -> Iterator[BenchServer]:
 def put_load(module: str, name: str, **arguments: object) -> dict[str, Any]:
     """Run one of the loads of a client module in a process of its own; its figures."""
     command = [sys.executable, "-m", f"bench.{module}", name, json.dumps(arguments)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"the load {name} of {module} failed:\n{done.stderr[-4000:]}")
     figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return figures
 

@@ -194,12 +194,13 @@ class Delivery:
         return Opened(offset, in_key_order, last_grant)
 
     def has_ready(self, end: int, *, now: InstantNs) -> bool:
-        """Whether `ready` would count any."""
-        self._wake_rested(now)
-        if self.has_again:
+        """Whether `ready` would count any. Most queues are asked at each publish and poll, so no other is called."""
+        if self._rest_heap:
+            self._wake_rested(now)
+        if any(self._again):
             return True
         if not self._lanes:
-            return self.frontier(NORMAL) < end
+            return self._frontiers[NORMAL] < end and self._floor < end
         return any(self._ahead_in(lane).count(self.frontier(lane), end, 1) for lane in range(LANES))
 
     @property

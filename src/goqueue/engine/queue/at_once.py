@@ -1,7 +1,7 @@
-"""Takes that need not wait: what a worker asks of a backlog is leased without a task, and with those of other workers.
+"""Leases of plain records: given without a task, and written together with those of other workers.
 
-This is the short way for the usual case, in which nothing is hidden, comes again or has an order, and all that is
-wanted is at hand. Whatever else there is to a poll is told by the usual way, `goqueue.engine.queue.take`.
+Records are plain when none is hidden, retried or in key order, and the log has them in memory or in a block that was
+read before. All others are found by `goqueue.engine.queue.take`.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class _Granted(NamedTuple):
 
 
 def lease_at_once(broker: Broker, state: QueueState, polls: Sequence[PollAtOnce]) -> Change | None:
-    """A lease for each poll that finds as many records as it wants; the others have to look in the usual way."""
+    """A lease for each poll that finds at least as many records as it needs; the others are told None."""
     granted: list[_Granted] = []
     failure: Exception | None = None
     try:
@@ -102,9 +102,8 @@ class _Leasing:
         if state.delivery.has_again:
             return None
         wanted = by_lane(state.lanes.plan(waiting, poll.limit, now=now))
-        parts = [self._part(lane, count) for lane, count in wanted.items()]
-        if sum(len(part.offsets) for part in parts) < poll.limit:
-            # Other partitions may have the rest.
+        parts = [part for lane, count in wanted.items() if (part := self._part(lane, count)).offsets]
+        if sum(len(part.offsets) for part in parts) < poll.least:
             return None
         found = at_hand(self._broker, self._partition, parts, poll.max_bytes)
         if found is None or may_expire(found.records):

@@ -69,6 +69,12 @@ class Ring:
             self._open = next((state for state, _ in self._pairs if state.delivery.is_open), None)
         return self._open
 
+    @property
+    def is_without_key_order(self) -> bool:
+        """Whether the group has taken from here before, records in any order of their keys."""
+        state = self.any_open()
+        return state is not None and not state.delivery.in_key_order
+
     def next_rested(self) -> InstantNs | None:
         """When the next record that failed may be tried again."""
         instants = (self._pairs[number][0].delivery.next_rested() for number in self._turns)

@@ -67,15 +67,16 @@ class Ack(NamedTuple):
 
 
 class PollAtOnce(NamedTuple):
-    """A consumer wants so many records, if they are at hand; see `goqueue.engine.queue.at_once`."""
+    """A consumer wants `least` to `limit` records of one partition; see `goqueue.engine.queue.at_once`."""
 
     partition: Partition
     consumer: str
     limit: int
+    least: int
     max_bytes: int
     visibility_ms: int | None
     answer: Callable[[Taken | Exception | None], bool]
-    """None when it has to look in the usual way; it says whether there is still somebody."""
+    """None when there are fewer, or they are not plain; returns whether the client is still there."""
 
 
 class Change(NamedTuple):

@@ -30,6 +30,7 @@ cdef class Exchange(FrameProtocol):
     cpdef reply(self, int opcode, long long correlation, bytes head, tail=*)
     cpdef refuse(self, int opcode, long long correlation, error)
     cpdef finish(self, long long correlation)
+    cdef _cancel_requests(self)
     cdef _read_on(self)
     cdef _note_partial(self)
     cdef _hang_up(self, why)

@@ -17,7 +17,7 @@ from goqueue.wire.native.frames import FrameFlag, Opcode, frame_head
 from goqueue.wire.native.messages import ErrorReply
 from goqueue.wire.native.reader import FrameProtocol
 
-__all__ = ["Connection", "ConnectionHome", "Dispatch", "Exchange", "encode_error"]
+__all__ = ["Cancellable", "Connection", "ConnectionHome", "Dispatch", "Exchange", "encode_error"]
 
 Buffer = bytes | bytearray | memoryview
 HELLO_BYTES = 64 * 1024
@@ -32,6 +32,10 @@ class Dispatch(Protocol):
     ) -> None: ...
     def end_waits(self) -> None:
         """Answer now what only waits for something to happen."""
+
+
+class Cancellable(Protocol):
+    def cancel(self) -> object: ...
 
 
 class ConnectionHome(Protocol):
@@ -64,7 +68,8 @@ class Exchange(FrameProtocol):
         self._partial_since: float | None = None
         self._unread = 0
         self._unread_since = 0.0
-        self.tasks: set[asyncio.Task[None]] = set()
+        self.tasks: set[Cancellable] = set()
+        """Requests under way that are cancelled when the client goes."""
         self.has_greeted = False
         self.is_closing = False
         self.client: WorkerClient | None = None
@@ -77,14 +82,24 @@ class Exchange(FrameProtocol):
         self._last_heard_at = self._now()
         self._home.opened(self)
 
+    def eof_received(self) -> None:
+        """The client has gone, which is known a pass of the loop before the connection is lost.
+
+        Records that were being leased to it in that pass go back, as an answer would not reach it.
+        """
+        self._cancel_requests()
+
     def connection_lost(self, _: Exception | None) -> None:
-        self.is_closing = True
+        self._cancel_requests()
         self._under_way.clear()
-        for task in self.tasks:
-            task.cancel()
         if self.client is not None:
             self.client.close()
         self._home.closed(self)
+
+    def _cancel_requests(self) -> None:
+        self.is_closing = True
+        for request in tuple(self.tasks):
+            request.cancel()
 
     def close(self) -> None:
         self.is_closing = True

@@ -18,11 +18,11 @@ from goqueue.engine.topics import topic_size
 from goqueue.engine.traffic import FAILED, OK, REFUSED
 from goqueue.engine.workers import WorkerClient
 from goqueue.errors import GoQueueError, InternalError, InvalidRequest
-from goqueue.gateways.native.connection import Exchange
+from goqueue.gateways.native.connection import Cancellable, Exchange
 from goqueue.gateways.native.fetching import FETCH_BYTES, Fetching
 from goqueue.gateways.native.outcomes import outcome_of
 from goqueue.gateways.native.publishing import Publishing
-from goqueue.gateways.native.routes import FAMILIES, Answer, AnswerSoon, AtOnce, Handler, OfClient, by_opcode
+from goqueue.gateways.native.routes import FAMILIES, Answer, AtOnce, Handler, by_opcode
 from goqueue.gateways.native.waits import Waits
 from goqueue.model.isolation import Isolation
 from goqueue.model.topic import TopicName
@@ -34,8 +34,6 @@ __all__ = ["Handlers"]
 PUBLISH = int(Opcode.PUBLISH)
 WAITING = frozenset({Opcode.FETCH, Opcode.TAKE, Opcode.HEARTBEAT})
 """Requests that may wait for something to happen, so how long they take says nothing."""
-OF_CLIENT = frozenset({Opcode.TAKE})
-"""Requests of which the broker remembers who asked."""
 WEIGHED = (messages.Fetch, messages.Take)
 """Requests that say how many bytes they want."""
 
@@ -44,12 +42,41 @@ class _Route(NamedTuple):
     kind: str
     waits: bool
     decode: Callable[[memoryview], Any]
-    handle: Handler
+    handle: Handler | None
     at_once: AtOnce | None
-    is_of_client: bool
 
 
 _encode = msgspec.msgpack.Encoder().encode
+
+
+class _Answer:
+    """Of a request that no task answers."""
+
+    __slots__ = ("_began", "_connection", "_handlers", "_held", "_route", "_where")
+
+    def __init__(self, handlers: "Handlers", connection: Exchange, where: tuple[int, int], route: _Route) -> None:
+        self._handlers = handlers
+        self._connection = connection
+        self._where = where
+        self._route = route
+        self._began = handlers.now_ns()
+        self._held: Cancellable | None = None
+
+    def __call__(self, result: Answer | Exception) -> bool:
+        connection = self._connection
+        if self._held is not None:
+            connection.tasks.discard(self._held)
+        is_there = not connection.is_closing
+        self._handlers.answer(connection, self._where, self._route, self._began, result)
+        return is_there
+
+    @property
+    def client(self) -> WorkerClient:
+        return self._handlers.client_of(self._connection)
+
+    def hold(self, work: Cancellable) -> None:
+        self._held = work
+        self._connection.tasks.add(work)
 
 
 class Handlers:
@@ -88,6 +115,9 @@ class Handlers:
             self._traffic.count("unknown", REFUSED)
             connection.refuse(opcode, correlation, refusal)
 
+    def now_ns(self) -> int:
+        return self._traffic.now_ns()
+
     def end_waits(self) -> None:
         self._waits.end()
         self._broker.group_news.end_waits()
@@ -111,10 +141,8 @@ class Handlers:
         request = route.decode(head)
         if isinstance(request, WEIGHED):
             connection.weigh(correlation, min(max(request.max_bytes, 0), FETCH_BYTES))
-        if route.is_of_client:
-            request = OfClient(request, self._client_of(connection))
         where, at_once = (opcode, correlation), route.at_once
-        if at_once is None or not at_once(request, self._answer_soon(connection, where, route, request)):
+        if at_once is None or not at_once(request, _Answer(self, connection, where, route)):
             self._run(connection, where, route, request)
 
     def _first(self, number: int) -> _Route:
@@ -125,11 +153,10 @@ class Handlers:
             self._known |= by_opcode(*FAMILIES[number](self._broker, self._waits))
         opcode, kind, handle, at_once = self._known[number]
         decode = msgspec.msgpack.Decoder[Any](kind).decode
-        name, waits = opcode.name.lower(), opcode in WAITING
-        route = self._routes[number] = _Route(name, waits, decode, handle, at_once, opcode in OF_CLIENT)
+        route = self._routes[number] = _Route(opcode.name.lower(), opcode in WAITING, decode, handle, at_once)
         return route
 
-    def _client_of(self, connection: Exchange) -> WorkerClient:
+    def client_of(self, connection: Exchange) -> WorkerClient:
         client: WorkerClient | None = connection.client
         if client is None:
             client = connection.client = self._broker.workers.client("native", connection.address)
@@ -140,29 +167,17 @@ class Handlers:
         connection.tasks.add(task)
         task.add_done_callback(connection.tasks.discard)
 
-    def _answer_soon(self, connection: Exchange, where: tuple[int, int], route: _Route, request: Any) -> AnswerSoon:
-        began = self._traffic.now_ns()
-
-        def answer(result: Answer | Exception | None) -> bool:
-            is_there = not connection.is_closing
-            if result is not None:
-                self._reply(connection, where, route, began, result)
-            elif is_there:
-                self._run(connection, where, route, request)
-            return is_there
-
-        return answer
-
     async def _answer(self, connection: Exchange, where: tuple[int, int], route: _Route, request: Any) -> None:
         began = self._traffic.now_ns()
         result: Answer | Exception
+        assert route.handle is not None
         try:
             result = await route.handle(request)
         except Exception as failure:
             result = failure
-        self._reply(connection, where, route, began, result)
+        self.answer(connection, where, route, began, result)
 
-    def _reply(
+    def answer(
         self, connection: Exchange, where: tuple[int, int], route: _Route, began: int, result: Answer | Exception
     ) -> None:
         if not isinstance(result, Exception):

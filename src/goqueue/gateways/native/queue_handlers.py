@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 
 from goqueue.engine.broker import Broker
-from goqueue.engine.poll import Poll, poll, poll_at_once
+from goqueue.engine.pending_poll import PendingPoll
+from goqueue.engine.poll import Poll
 from goqueue.engine.queue.by_lease import LeaseOutcome, acknowledge_at_once, settle_lease
 from goqueue.engine.queue.take import Taken
+from goqueue.engine.workers import WorkerClient
 from goqueue.errors import GoQueueError
 from goqueue.gateways.native.connection import Buffer
 from goqueue.gateways.native.fetching import FETCH_BYTES
 from goqueue.gateways.native.leases import check_leases, lease_of
-from goqueue.gateways.native.routes import AnswerSoon, OfClient, Route
+from goqueue.gateways.native.routes import AnswerSoon, Route
 from goqueue.gateways.native.waits import Waits
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
@@ -25,26 +27,27 @@ class QueueHandlers:
 
     def routes(self) -> list[Route]:
         return [
-            (Opcode.TAKE, messages.Take, self.take, self.take_at_once),
+            (Opcode.TAKE, messages.Take, None, self.take),
             (Opcode.SETTLE, messages.Settle, self.settle, self.settle_at_once),
         ]
 
-    # At once.
+    # Answered through a callback.
 
-    def take_at_once(self, asked: OfClient, answer: AnswerSoon) -> bool:
-        """Whether it will be answered without a task of its own, which is told to look if it turns out differently."""
+    def take(self, request: messages.Take, answer: AnswerSoon) -> bool:
+        def taken(found: Sequence[Taken] | Exception) -> bool:
+            return answer(found if isinstance(found, Exception) else _taken(found))
 
-        def taken(found: Taken | Exception | None) -> bool:
-            return answer(_taken([found]) if isinstance(found, Taken) else found)
+        pending = PendingPoll(self._broker, self._wanted(request, answer.client), taken, self._poll_ended)
+        self._waits.add(pending.end_wait)
+        answer.hold(pending)
+        pending.start()
+        return True
 
-        try:
-            return poll_at_once(self._broker, self._wanted(asked), taken)
-        except GoQueueError:
-            # It is refused in the usual way.
-            return False
+    def _poll_ended(self, pending: PendingPoll) -> None:
+        self._waits.discard(pending.end_wait)
 
     def settle_at_once(self, request: messages.Settle, answer: AnswerSoon) -> bool:
-        """As `take_at_once`, for the acknowledgement of what was taken together."""
+        """Whether it will be answered without a task of its own: the acknowledgement of what was taken together."""
         if request.action != "ack" or len(request.leases) != 1:
             return False
 
@@ -63,11 +66,7 @@ class QueueHandlers:
 
     # In a task.
 
-    async def take(self, asked: OfClient) -> tuple[messages.TakeReply, list[Buffer]]:
-        return _taken(await self._waits.wait(poll(self._broker, self._wanted(asked)), _nothing))
-
-    def _wanted(self, asked: OfClient) -> Poll:
-        request: messages.Take = asked.request
+    def _wanted(self, request: messages.Take, client: WorkerClient) -> Poll:
         return Poll(
             request.group,
             request.consumer,
@@ -79,7 +78,7 @@ class QueueHandlers:
             request.visibility_ms,
             request.key_order,
             request.start,
-            asked.client,
+            client,
         )
 
     async def settle(self, request: messages.Settle) -> tuple[messages.SettleReply, list[Buffer]]:
@@ -94,10 +93,6 @@ class QueueHandlers:
         except GoQueueError as refusal:
             return _settled(refusal)
         return _settled(done)
-
-
-async def _nothing() -> list[Taken]:
-    return []
 
 
 def _settled(done: LeaseOutcome | GoQueueError) -> messages.SettledPart:

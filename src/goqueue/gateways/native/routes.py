@@ -1,33 +1,38 @@
 """Which requests are answered by what is loaded with the first of them: most brokers are asked few kinds of things."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from goqueue.engine.broker import Broker
 from goqueue.engine.workers import WorkerClient
+from goqueue.gateways.native.connection import Cancellable
 from goqueue.gateways.native.waits import Waits
 from goqueue.wire.native.frames import Opcode
 
-__all__ = ["FAMILIES", "Answer", "AnswerSoon", "AtOnce", "Family", "Handler", "Known", "OfClient", "Route", "by_opcode"]
+__all__ = ["FAMILIES", "Answer", "AnswerSoon", "AtOnce", "Family", "Handler", "Known", "Route", "by_opcode"]
 
 Answer = tuple[Any, list[Any]]
 """Head and tail of a reply."""
-AnswerSoon = Callable[[Answer | Exception | None], bool]
-"""Called with an answer, or with what went wrong; or with None to have a task look for the answer. It returns whether
-the client is still there."""
+
+
+class AnswerSoon(Protocol):
+    """Called once with an answer, or with what went wrong; returns whether the client is still there."""
+
+    def __call__(self, result: Answer | Exception) -> bool: ...
+    @property
+    def client(self) -> WorkerClient:
+        """The connection on which the request came."""
+
+    def hold(self, work: Cancellable) -> None:
+        """Cancel the work if the client goes before it is answered."""
+
+
 Handler = Callable[[Any], Awaitable[Answer]]
 AtOnce = Callable[[Any, AnswerSoon], bool]
 """Whether the request will be answered without a task of its own."""
-Route = tuple[Opcode, type, Handler] | tuple[Opcode, type, Handler, AtOnce]
-"""Opcode, request type and what answers it; and what may do so at once."""
+Route = tuple[Opcode, type, Handler] | tuple[Opcode, type, Handler | None, AtOnce]
+"""Opcode, request type and what answers it in a task; and what may do so without, which is alone if it always does."""
 Family = Callable[[Broker, Waits], list[Route]]
-
-
-class OfClient(NamedTuple):
-    """A request together with the connection on which it came, for handlers that have to know."""
-
-    request: Any
-    client: WorkerClient
 
 
 class Known(NamedTuple):
@@ -35,7 +40,7 @@ class Known(NamedTuple):
 
     opcode: Opcode
     request: type
-    handle: Handler
+    handle: Handler | None
     at_once: AtOnce | None = None
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 __all__ = ["Waits"]
 
@@ -13,19 +13,26 @@ class Waits:
     """Of all connections of a listener."""
 
     def __init__(self) -> None:
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._ends: set[Callable[[], object]] = set()
         self.are_over = False
 
     def end(self) -> None:
         self.are_over = True
-        for task in tuple(self._tasks):
-            task.cancel()
+        for end in tuple(self._ends):
+            end()
+
+    def add(self, end: Callable[[], object]) -> None:
+        """Have `end` called when waiting is over, unless it is discarded before."""
+        self._ends.add(end)
+
+    def discard(self, end: Callable[[], object]) -> None:
+        self._ends.discard(end)
 
     async def wait(self, work: Awaitable[T], instead: Callable[[], Awaitable[T]]) -> T:
         """What the work gives, or what is given instead of it when waiting is over."""
         task = asyncio.current_task()
         assert task is not None
-        self._tasks.add(task)
+        self.add(task.cancel)
         try:
             return await work
         except asyncio.CancelledError:
@@ -34,4 +41,4 @@ class Waits:
             task.uncancel()
             return await instead()
         finally:
-            self._tasks.discard(task)
+            self.discard(task.cancel)
