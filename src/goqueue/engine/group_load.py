@@ -1,6 +1,6 @@
 """How much every group has before it in every topic it reads: for those who watch all of them at a time."""
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Iterator
 
 from goqueue.core.groups.group import Group
 from goqueue.engine.broker import Broker
@@ -11,7 +11,7 @@ from goqueue.engine.slices import Pace
 from goqueue.model.ids import InstantNs
 from goqueue.model.priority import LANES
 
-__all__ = ["GroupLoad", "group_loads", "group_places", "is_watched"]
+__all__ = ["GroupLoad", "group_loads", "group_places", "is_watched", "watched_groups"]
 
 INTERNAL_PREFIX = "__"
 STEPS_OF_GROUP = 10
@@ -71,8 +71,13 @@ class GroupLoad:
         return self._parts.states.values()
 
 
+def watched_groups(broker: Broker) -> Iterator[Group]:
+    """All but the broker's own."""
+    return filter(is_watched, broker.groups)
+
+
 def is_watched(group: Group) -> bool:
-    """All but the broker's own groups are."""
+    """The broker's own groups are not."""
     return not group.name.startswith(INTERNAL_PREFIX)
 
 
