@@ -1,4 +1,4 @@
-"""How much every group has before it in every topic it reads: for those who watch all of them at a time."""
+"""Loads of groups: lag, ready and leased records of every group in every topic that it reads, as metrics want them."""
 
 from collections.abc import AsyncIterator, Collection, Iterator
 
