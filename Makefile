@@ -1,11 +1,12 @@
 # GoQueue. `make` alone lists what there is.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-run run demo demo-picture test check spark-classes static bench bench-quick bench-spark bench-peers fuzz kill-transactions kill-spark bank attack soak screenshots dashboards references grpc-stubs wheel fmt docs clean
+.PHONY: help setup setup-run run demo demo-picture test check spark-classes static bench bench-quick bench-spark bench-peers fuzz kill-transactions kill-spark contract bank attack soak screenshots dashboards references grpc-stubs wheel fmt docs clean
 SHELL := /bin/bash
 BIN := .venv/bin
 ROUNDS ?= 500
 SPARK_ROUNDS ?= 30
 KILLS ?= 50
+EXAMPLES ?= 200
 SECONDS ?= 600
 SEED ?= 1
 # Many tests wait for a disk or for a process. Those of a file stay together, as they share servers; more processes would make
@@ -65,6 +66,9 @@ kill-transactions: setup ## kill -9 at each write of a transaction, then at ROUN
 
 kill-spark: setup ## kill driver, Python workers and broker under running queries, SPARK_ROUNDS times, under SEED
 	$(BIN)/python -m tests.spark.faults --rounds $(SPARK_ROUNDS) --seed $(SEED)
+
+contract: setup ## the HTTP API against its OpenAPI document, by schemathesis with all checks, EXAMPLES of each kind under SEED
+	$(BIN)/python -m tests.workloads.contract --examples $(EXAMPLES) --seed $(SEED)
 
 bank: setup ## transfers as transactions for SECONDS, while tellers crash and the broker is killed, under SEED
 	$(BIN)/python -m tests.workloads.bank --seconds $(SECONDS) --seed $(SEED)

@@ -69,8 +69,8 @@ def _anchor(title: str) -> str:
 
 def _operation(name: str, operation: Tree) -> list[str]:
     lines = [f"### {code(name)}", "", one_line(operation["summary"]) + ".", ""]
-    if operation["parameters"]:
-        lines += table(("Parameter", "In", "Type", ""), map(_parameter, operation["parameters"]))
+    if parameters := list(_parameters(operation)):
+        lines += table(("Parameter", "In", "Type", ""), parameters)
     if "requestBody" in operation:
         lines += [f"- Body: {_kinds(operation['requestBody']['content'].values())}"]
     usual = {*ERRORS_EVERYWHERE, *(ERRORS_WITH_BODY if "requestBody" in operation else ())}
@@ -79,11 +79,32 @@ def _operation(name: str, operation: Tree) -> list[str]:
         if int(status) not in usual or int(status) < 400:
             answers.setdefault(_kinds(response["content"].values()), []).append(status)
     lines += [f"- {', '.join(statuses)}: {kind}" for kind, statuses in answers.items()]
-    return [*lines, ""]
+    return [*lines, "", *_example(operation)]
 
 
-def _parameter(one: Tree) -> tuple[str, str, str, str]:
-    return name_of(one["name"], one["required"]), one["in"], kind_of(one["schema"]), one.get("description", "")
+def _example(operation: Tree) -> Iterator[str]:
+    """The request as a command, and what was answered to it."""
+    for sample in operation["x-codeSamples"]:
+        yield from ("```sh", sample["source"], "```", "")
+    for response in operation["responses"].values():
+        media_type, content = next(iter(response["content"].items()))
+        for example in content.get("examples", {}).values():
+            value = example["value"]
+            is_text = isinstance(value, str) and "json" not in media_type
+            text = value if is_text else json.dumps(value, indent=2, ensure_ascii=False)
+            yield from ("```text" if is_text else "```json", text, "```", "")
+
+
+def _parameters(operation: Tree) -> Iterator[tuple[str, str, str, str]]:
+    """Of an object that is written as fields, each field."""
+    for one in operation["parameters"]:
+        schema = one["schema"]
+        if not one.get("explode"):
+            yield name_of(one["name"], one["required"]), one["in"], kind_of(schema), one.get("description", "")
+            continue
+        for name, field in schema["properties"].items():
+            must = name in schema["required"]
+            yield name_of(name, must), one["in"], kind_of(field), field.get("description", "")
 
 
 def name_of(name: str, must: bool) -> str:

@@ -94,6 +94,12 @@ class InvalidRequest(GoQueueError):
     code = "invalid_request"
 
 
+class StateConflict(InvalidRequest):
+    """The request is well formed, and does not go with what there is now: a later or an earlier one may succeed."""
+
+    code = "state_conflict"
+
+
 class InvalidSettings(GoQueueError):
     """A setting has no such name or value."""
 

@@ -5,13 +5,15 @@ import msgspec
 from goqueue.engine.broker import Broker
 from goqueue.engine.maintenance import Maintenance
 from goqueue.engine.shielded import shielded
-from goqueue.errors import InvalidRequest
+from goqueue.errors import StateConflict
 from goqueue.model.topic import Cleanup, TopicName
 
 __all__ = ["CompactedPartition", "compact_topic"]
 
 
 class CompactedPartition(msgspec.Struct, frozen=True):
+    """What compaction did in one partition."""
+
     partition: int
     size_before: int
     size: int
@@ -20,7 +22,7 @@ class CompactedPartition(msgspec.Struct, frozen=True):
 async def compact_topic(broker: Broker, maintenance: Maintenance, name: TopicName) -> list[CompactedPartition]:
     topic = broker.catalog.topic(name)
     if topic.config.cleanup is Cleanup.DELETE:
-        raise InvalidRequest(
+        raise StateConflict(
             f"{topic.name} keeps every record until retention drops it: its cleanup is delete",
             hint="change its cleanup to compact or compact,delete first",
         )

@@ -22,7 +22,7 @@ from goqueue.engine.ports import Operation
 from goqueue.engine.queue.positions import committed_offsets, follow_group, go_to
 from goqueue.engine.slices import in_slices
 from goqueue.engine.tracing.delivering import committed_offset, note_committed
-from goqueue.errors import InvalidRequest, OffsetOutOfRange
+from goqueue.errors import InvalidRequest, OffsetOutOfRange, StateConflict
 from goqueue.model.ids import InstantNs
 from goqueue.model.log import LogId
 from goqueue.model.topic import TopicName, topic_name
@@ -147,7 +147,7 @@ def _check_wish(request: JoinRequest) -> None:
 
 def _check_room(broker: Broker) -> None:
     if len(broker.groups) >= MOST_GROUPS:
-        raise InvalidRequest(f"there are {MOST_GROUPS} groups already", hint="delete groups that are no longer used")
+        raise StateConflict(f"there are {MOST_GROUPS} groups already", hint="delete groups that are no longer used")
 
 
 async def heartbeat(
@@ -238,7 +238,7 @@ async def remember_group(broker: Broker, name: str) -> None:
 
 async def reset_offsets(broker: Broker, name: str, reset: OffsetReset) -> list[OffsetChange]:
     """Set where the group goes on; with `dry_run` only tell what would change."""
-    group = broker.groups.group_or_new(name)
+    group = broker.groups.group_or_new(group_name(name))
     before = committed_offsets(broker, name)
     topics = reset.topics if reset.topics is not None else sorted({log.topic for log in before})
     wanted: dict[LogId, OffsetAndMetadata] = {}

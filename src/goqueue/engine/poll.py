@@ -13,14 +13,14 @@ from goqueue.engine.queue.states import PollAtOnce, QueueState
 from goqueue.engine.queue.take import MOST_RECORDS, Taken, TakeRequest, bytes_within, check_take, room_of, take
 from goqueue.engine.queue.together import take_together
 from goqueue.engine.workers import WorkerClient
-from goqueue.errors import InvalidRequest
+from goqueue.errors import InvalidRequest, StateConflict
 from goqueue.model.ids import InstantNs
 from goqueue.model.log import LogId
 from goqueue.model.topic import TopicName, topic_name
 
 __all__ = ["MOST_RECORDS", "Poll", "poll", "poll_at_once", "reach"]
 
-LONGEST_CONSUMER = 200
+LONGEST_CONSUMER = 249
 
 
 class Poll(msgspec.Struct, frozen=True):
@@ -131,12 +131,12 @@ async def _topics(broker: Broker, request: Poll) -> Sequence[str]:
         broker.catalog.topic(topic_name(topic))
     topics = sorted(set(request.topics)) or sorted({state.log.topic for state in broker.queues.of_group(name)})
     if not topics:
-        raise InvalidRequest(f"the group {name} has taken nothing yet", hint="say from which topics, with `topics`")
+        raise StateConflict(f"the group {name} has taken nothing yet", hint="say from which topics, with `topics`")
     await remember_group(broker, name)
     group = broker.groups.group(name)
     group.use(now=broker.clock.now_ns())
     if group.member_count:
-        raise InvalidRequest(
+        raise StateConflict(
             f"the group {name} has members, to whom its partitions belong",
             hint="join the group, or use one without members",
         )

@@ -86,7 +86,7 @@ def test_only_a_bug_is_a_500():
         ("POST", "/topics/there/messages", b'{"value": {"a": "\xff"}}', 400, "invalid_record", "value"),
         ("POST", "/topics/there/messages", '{"value": "\\ud800"}', 400, "invalid_request", "body"),
         ("POST", "/admin/topics/missing/compact", None, 404, "unknown_topic", "missing"),
-        ("POST", "/admin/topics/there/compact", None, 400, "invalid_request", "cleanup is delete"),
+        ("POST", "/admin/topics/there/compact", None, 409, "state_conflict", "cleanup is delete"),
         ("POST", "/admin/topics/there/compact", "{}", 400, "invalid_request", "no body"),
     ],
 )

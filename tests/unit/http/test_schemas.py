@@ -45,10 +45,10 @@ async def broker(clock) -> AsyncIterator[Broker]:
 @pytest.fixture(params=["under the broker's API", "under v1", "at a root of its own"])
 async def registry(request, broker, bugs) -> AsyncIterator[httpx.AsyncClient]:
     if request.param == "at a root of its own":
-        app, base = schemas_app(broker, bugs.append, HttpLimits()), "http://registry"
+        app, base = schemas_app(broker, bugs.append, HttpLimits()), "http://127.0.0.1"
     else:
         app = http_app(broker, None, None, bugs.append, HttpLimits())
-        base = "http://broker/v1/schemas" if "v1" in request.param else "http://broker/schemas"
+        base = "http://127.0.0.1/v1/schemas" if "v1" in request.param else "http://127.0.0.1/schemas"
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=base) as client:
         yield client
     assert bugs == []

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from goqueue.errors import InvalidRequest
+from goqueue.errors import StateConflict
 from goqueue.model.idle_retention import OffsetsRetention
 from goqueue.model.topic import Backoff, Jitter, MaxAttempts, TopicConfig, Visibility
 
@@ -59,7 +59,7 @@ class GroupPolicies:
         if policy == GroupPolicy():
             return PolicySet(group, None)
         if group not in self._policies and len(self._policies) >= MOST_POLICIES:
-            raise InvalidRequest(f"{MOST_POLICIES} groups have policies already", hint="delete unused groups")
+            raise StateConflict(f"{MOST_POLICIES} groups have policies already", hint="delete unused groups")
         return PolicySet(group, policy)
 
     def forget(self, group: str) -> PolicySet | None:

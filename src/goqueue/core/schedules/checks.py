@@ -6,10 +6,10 @@ from goqueue.core.schedules.cron import LAST_INSTANT
 from goqueue.core.schedules.local.expression import check_expression
 from goqueue.core.schedules.local.zones import check_zone
 from goqueue.core.schedules.schedule import ScheduleConfig
-from goqueue.errors import InvalidRequest
+from goqueue.errors import InvalidRequest, StateConflict
 from goqueue.model.topic import topic_name
 
-__all__ = ["check_config"]
+__all__ = ["ID_PATTERN", "LONGEST_EVERY_S", "LONGEST_JITTER_MS", "LONGEST_LATENESS_MS", "check_config"]
 
 LONGEST_ID = 200
 LARGEST_VALUE = 256 * 1024
@@ -24,7 +24,8 @@ MOST_CAUGHT_UP = 1000
 MOST_FIRINGS = (1 << 53) - 1
 LOWEST_PRIORITY = 4
 
-_ID = re.compile(rf"[A-Za-z0-9._-]{{1,{LONGEST_ID}}}", re.ASCII)
+ID_PATTERN = rf"^[A-Za-z0-9._-]{{1,{LONGEST_ID}}}$"
+_ID = re.compile(ID_PATTERN, re.ASCII)
 
 
 def check_config(config: ScheduleConfig) -> None:
@@ -54,7 +55,7 @@ def _check_times(config: ScheduleConfig) -> None:
     _check_within("start", config.start, 0, LAST_INSTANT)
     _check_within("end", config.end, 0, LAST_INSTANT)
     if config.start is not None and config.end is not None and config.end < config.start:
-        raise InvalidRequest(
+        raise StateConflict(
             f"the schedule {config.id} ends before it starts", hint="give an end behind the start, or none"
         )
 

@@ -26,7 +26,7 @@ from goqueue.core.schedules.events import (
 from goqueue.core.schedules.misfire import Firing, plan
 from goqueue.core.schedules.schedule import ScheduleConfig, SchedulePatch, patched
 from goqueue.core.schedules.state import ScheduleState, Status, created
-from goqueue.errors import InvalidRequest, ScheduleExists, UnknownSchedule
+from goqueue.errors import ScheduleExists, StateConflict, UnknownSchedule
 from goqueue.model.ids import InstantNs
 
 __all__ = ["MOST_SCHEDULES", "Decision", "Schedules"]
@@ -62,7 +62,7 @@ class Schedules:
         if config.id in self._states:
             raise ScheduleExists(f"there is a schedule {config.id} already")
         if len(self._states) >= MOST_SCHEDULES:
-            raise InvalidRequest(
+            raise StateConflict(
                 f"there are {MOST_SCHEDULES} schedules, and there can be no more", hint="delete some that have ended"
             )
         check_config(config)
@@ -192,7 +192,7 @@ def _anchor(now: InstantNs) -> InstantNs:
 
 def _check_can_fire(state: ScheduleState) -> None:
     if state.status is Status.ENDED:
-        raise InvalidRequest(
+        raise StateConflict(
             f"the schedule {state.config.id} would never fire",
             hint="it has no occurrence to come between its start and its end, or no firing left; "
             "check these and the expression",

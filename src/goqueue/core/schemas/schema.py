@@ -12,6 +12,7 @@ __all__ = [
     "MOST_ID",
     "MOST_REFERENCES",
     "MOST_TEXT_BYTES",
+    "VERSION_PATTERN",
     "Reference",
     "Schema",
     "check_schema",
@@ -79,6 +80,13 @@ def lightly_canonical(kind: str, text: str) -> str:
     Remembered, because it is asked for several times on the way of a schema, and a large one takes a while.
     """
     return text.strip() if kind == "PROTOBUF" else without_layout(text)
+
+
+VERSION_PATTERN = (
+    "^(?:latest|-1|[1-9][0-9]{0,8}|1[0-9]{9}|20[0-9]{8}|21[0-3][0-9]{7}|214[0-6][0-9]{6}|2147[0-3][0-9]{5}"
+    "|21474[0-7][0-9]{4}|214748[0-2][0-9]{3}|2147483[0-5][0-9]{2}|21474836[0-3][0-9]|214748364[0-7])$"
+)
+"""What `parse_version` takes, up to 2^31 − 1."""
 
 
 def parse_version(text: str) -> int:

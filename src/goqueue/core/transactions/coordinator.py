@@ -32,7 +32,14 @@ from goqueue.core.transactions.ledger import Ledger
 from goqueue.core.transactions.live import LiveTransaction
 from goqueue.core.transactions.offsets import check_offsets
 from goqueue.core.transactions.transaction import Ending, GroupOffset, Pledge, State, Step, Transaction
-from goqueue.errors import InvalidRequest, ProducerFenced, TransactionConflict, UnknownProducer, UnknownTransaction
+from goqueue.errors import (
+    InvalidRequest,
+    ProducerFenced,
+    StateConflict,
+    TransactionConflict,
+    UnknownProducer,
+    UnknownTransaction,
+)
 from goqueue.model.ids import InstantNs
 
 __all__ = ["Coordinator", "Stats"]
@@ -127,7 +134,7 @@ class Coordinator:
         self._ledger.decisions.check_undecided(key)
         self._check_room()
         if len(self._ledger.parts.get(key, ())) >= MOST_PARTS:
-            raise InvalidRequest(f"{key} has {MOST_PARTS} parts already", hint="write more in each part")
+            raise StateConflict(f"{key} has {MOST_PARTS} parts already", hint="write more in each part")
         return Began(self._ledger.next_number, producer_id, epoch, "", key, timeout_ms, now)
 
     # Growing.
@@ -138,7 +145,7 @@ class Coordinator:
         if (topic, partition) in live.partitions:
             return None
         if len(live.partitions) >= MOST_PARTITIONS:
-            raise InvalidRequest(
+            raise StateConflict(
                 f"transaction {number} writes to {MOST_PARTITIONS} partitions already",
                 hint="write to fewer partitions in one transaction",
             )
@@ -267,7 +274,7 @@ class Coordinator:
 
     def _check_room(self) -> None:
         if len(self._ledger.live) >= MOST_LIVE:
-            raise InvalidRequest(
+            raise StateConflict(
                 f"there are {MOST_LIVE} transactions that have not ended, and there can be no more",
                 hint="commit or abort some first, or give them less time",
             )
@@ -298,7 +305,7 @@ class Coordinator:
     def _check_may_be_chosen(self, key: str, number: int) -> None:
         live = self._live_one(number)
         if live.began.key != key:
-            raise InvalidRequest(f"transaction {number} is not a part of {key}", hint="name only parts of that key")
+            raise StateConflict(f"transaction {number} is not a part of {key}", hint="name only parts of that key")
         if not live.allows(Step.CHOOSE):
             raise TransactionConflict(
                 f"transaction {number} is not prepared", hint="prepare every part before the decision names it"

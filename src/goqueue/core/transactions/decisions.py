@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pyroaring import BitMap64
 
 from goqueue.core.transactions.events import Decided, Ended, KeptDecision
-from goqueue.errors import AlreadyDecided, InvalidRequest
+from goqueue.errors import AlreadyDecided, StateConflict
 from goqueue.model.ids import InstantNs
 
 __all__ = ["FORGET_AFTER_NS", "MOST_KEYS", "NEVER_BEFORE_NS", "Decision", "Decisions"]
@@ -64,7 +64,7 @@ class Decisions:
             return
         oldest = next(iter(self._known.values()))
         if oldest.at + NEVER_BEFORE_NS > now:
-            raise InvalidRequest(
+            raise StateConflict(
                 f"{MOST_KEYS} decisions were made within a day, and no more can be remembered",
                 hint="decide less often, with more in each transaction",
             )

@@ -1,5 +1,6 @@
 """Who has which transactional id: the newest producer that enlisted under it, and nobody else."""
 
+import re
 from collections import OrderedDict
 from collections.abc import Iterable
 from itertools import islice, takewhile
@@ -8,15 +9,26 @@ from msgspec.structs import replace
 
 from goqueue.core.transactions.events import Began, Enlisted, KeptIdentity
 from goqueue.core.transactions.transaction import Ending
-from goqueue.errors import InvalidRequest, NotTransactional, ProducerFenced, TransactionConflict, UnknownProducer
+from goqueue.errors import (
+    InvalidRequest,
+    NotTransactional,
+    ProducerFenced,
+    StateConflict,
+    TransactionConflict,
+    UnknownProducer,
+)
 from goqueue.model.ids import InstantNs
 
-__all__ = ["MOST_TIMEOUT_MS", "MOST_TRANSACTIONAL_IDS", "Identities", "check_name", "check_timeout"]
+__all__ = ["MOST_TIMEOUT_MS", "MOST_TRANSACTIONAL_IDS", "NAME_PATTERN", "Identities", "check_name", "check_timeout"]
 
 MOST_TRANSACTIONAL_IDS = 100_000
 LONGEST_INSTANCE = 100
 MOST_TIMEOUT_MS = 15 * 60 * 1000
 LONGEST_NAME = 200
+_INVISIBLE = r"\x00-\x1f\x7f-\xa0\xad\u200b-\u200f\u2028-\u202e\ufeff"
+NAME_PATTERN = rf"^[^{_INVISIBLE}]{{1,{LONGEST_NAME}}}$"
+_NAME = re.compile(rf"[^{_INVISIBLE}\ud800-\udfff]{{1,{LONGEST_NAME}}}")
+"""The same, for texts that may have a lone surrogate."""
 
 
 class Identities:
@@ -45,7 +57,7 @@ class Identities:
         check_name(transactional_id, "a transactional id")
         check_timeout(timeout_ms, MOST_TIMEOUT_MS)
         if self._by_producer.get(producer_id, transactional_id) != transactional_id:
-            raise InvalidRequest(
+            raise StateConflict(
                 f"producer {producer_id} has another transactional id already",
                 hint="ask for a producer id of its own for each transactional id",
             )
@@ -91,7 +103,7 @@ class Identities:
 
     def _check_room(self) -> None:
         if len(self._known) >= MOST_TRANSACTIONAL_IDS:
-            raise InvalidRequest(
+            raise StateConflict(
                 f"there are {MOST_TRANSACTIONAL_IDS} transactional ids, and there can be no more",
                 hint="use the same transactional id again after a restart, instead of a new one each time",
             )
@@ -170,7 +182,7 @@ def fenced(known: KeptIdentity, epoch: int) -> ProducerFenced:
 
 
 def check_name(name: str, what: str) -> None:
-    if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
+    if not _NAME.fullmatch(name):
         raise InvalidRequest(f"{name[:60]!r} is not {what}", hint=f"it has 1 to {LONGEST_NAME} printable characters")
 
 

@@ -3,7 +3,7 @@
 from pyroaring import BitMap64
 
 from goqueue.core.transactions.transaction import Pledge, Runs
-from goqueue.errors import InvalidRequest, TransactionConflict
+from goqueue.errors import InvalidRequest, StateConflict, TransactionConflict
 
 __all__ = ["MOST_PLEDGED", "PledgedRecords"]
 
@@ -22,7 +22,7 @@ class PledgedRecords:
 
     def check(self, number: int, pledge: Pledge, pledged_before: int) -> None:
         if pledged_before + _count(pledge.offsets) > MOST_PLEDGED:
-            raise InvalidRequest(
+            raise StateConflict(
                 f"transaction {number} would acknowledge more than {MOST_PLEDGED} records",
                 hint="commit more often, with fewer records in each transaction",
             )

@@ -22,7 +22,7 @@ from goqueue.engine.queue.states import EVENT_BYTES, QueueState
 from goqueue.engine.queue.taken import Taken
 from goqueue.engine.tracing.delivering import note_delivered
 from goqueue.engine.visibility import is_waiting
-from goqueue.errors import GoQueueError, InvalidRequest, UnknownReceipt, UnknownTopic
+from goqueue.errors import GoQueueError, InvalidRequest, StateConflict, UnknownReceipt, UnknownTopic
 from goqueue.model.ids import InstantNs
 from goqueue.model.log import LogId
 from goqueue.model.topic import LONGEST_VISIBILITY_MS
@@ -307,7 +307,7 @@ def _check_order(request: TakeRequest, state: QueueState) -> None:
     delivery = state.delivery
     if delivery.is_open and delivery.in_key_order != request.in_key_order:
         how = "with" if delivery.in_key_order else "without"
-        raise InvalidRequest(
+        raise StateConflict(
             f"the group {request.group} takes records of {state.log.topic} {how} key order",
             hint="ask for the same order in every consumer of a group",
         )

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from goqueue.engine.broker import COORDINATOR, Broker
 from goqueue.engine.partition import ProducerBatch
 from goqueue.engine.ports import Operation
-from goqueue.errors import InvalidRequest, TransactionEnded
+from goqueue.errors import InvalidRequest, StateConflict, TransactionEnded
 from goqueue.model.log import LogId
 
 __all__ = ["InTransaction", "check", "check_publish", "join_operations"]
@@ -34,7 +34,7 @@ def check_publish(
 ) -> None:
     check(broker, ref)
     if producer is not None and (producer.producer_id, producer.epoch) != ref[1:]:
-        raise InvalidRequest(
+        raise StateConflict(
             f"records of producer {producer.producer_id} in a transaction of producer {ref.producer_id}",
             hint="publish as the producer that began the transaction",
         )

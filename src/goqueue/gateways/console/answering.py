@@ -13,7 +13,9 @@ __all__ = ["Problem", "problem_of", "respond"]
 Header = tuple[bytes, bytes]
 
 NOT_NOW = frozenset({"disk_full", "log_read_only", "storage_busy", "storage_failed", "read_failed", "server_busy"})
-CONFLICTS = frozenset({"group_not_empty", "topic_exists", "schedule_exists", "log_exists", "delay_is_over"})
+CONFLICTS = frozenset(
+    {"group_not_empty", "topic_exists", "schedule_exists", "log_exists", "delay_is_over", "state_conflict"}
+)
 
 
 class Problem(msgspec.Struct, frozen=True):

@@ -71,6 +71,7 @@ STATUS_BY_CODE = {
     "schema_too_large": _Status.INVALID_ARGUMENT,
     "schema_violation": _Status.INVALID_ARGUMENT,
     "stale_generation": _Status.ABORTED,
+    "state_conflict": _Status.FAILED_PRECONDITION,
     "storage_busy": _Status.UNAVAILABLE,
     "storage_failed": _Status.UNAVAILABLE,
     "read_failed": _Status.UNAVAILABLE,

@@ -12,7 +12,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from goqueue.errors import InvalidRequest
 from goqueue.gateways.grpc.room import Room
-from goqueue.model.trace import TRACEPARENT, TRACESTATE, TraceHeaders, trace_headers
+from goqueue.model.trace import TraceHeaders, trace_headers
 
 __all__ = ["Call", "ClientGone", "Handler", "Service", "parse"]
 
@@ -71,8 +71,7 @@ class Call:
 
     def trace(self) -> TraceHeaders:
         """The trace that the call belongs to, as headers for its records."""
-        given = {name: _bytes(value) for name, value in self._context.invocation_metadata() or ()}
-        return trace_headers(given.get(TRACEPARENT, b""), given.get(TRACESTATE, b""))
+        return trace_headers((name, _bytes(value)) for name, value in self._context.invocation_metadata() or ())
 
 
 def parse(kind: type[Message], payload: bytes) -> Any:

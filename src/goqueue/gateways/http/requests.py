@@ -11,12 +11,15 @@ from msgspec import inspect
 from goqueue.errors import InvalidRequest
 from goqueue.gateways.http.endpoint import Endpoint, Nothing
 from goqueue.gateways.http.responses import HttpRefusal
+from goqueue.gateways.http.rules import RuleBroken
+from goqueue.gateways.http.whole_numbers import WholeNumbers
 
 __all__ = ["RequestReader"]
 
 MOST_PARAMETERS = 100
 
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<field>.*?)`(?: - at `(?P<where>\$[^`]*)`)?", re.DOTALL)
+_FLOAT_FOR_INTEGER = re.compile(r"Expected `.*\bint\b.*`, got `float`")
 _STEP = re.compile(r"\.(?P<field>[^.\[]+)|\[[^\]]*\]")
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
@@ -36,6 +39,7 @@ class RequestReader:
         self._decode: Callable[[bytes], Any] | None = (
             None if endpoint.body is None else msgspec.json.Decoder(endpoint.body).decode
         )
+        self._whole_numbers = WholeNumbers(endpoint.body)
 
     def params(self, raw: Mapping[str, str]) -> Any:
         if self._params is Nothing:
@@ -70,7 +74,7 @@ class RequestReader:
         try:
             return msgspec.convert(given, self._query, strict=False)
         except msgspec.ValidationError as error:
-            raise InvalidRequest(f"the query cannot be read: {_plain(error)}") from None
+            raise _broken_rule(error) or InvalidRequest(f"the query cannot be read: {_plain(error)}") from None
 
     def body(self, body: bytes) -> Any:
         if self._decode is None:
@@ -78,13 +82,20 @@ class RequestReader:
                 raise InvalidRequest(f"{self._endpoint.method} {self._endpoint.path} takes no body")
             return None
         try:
-            return self._decode(body)
+            try:
+                return self._decode(body)
+            except msgspec.ValidationError as error:
+                if not _FLOAT_FOR_INTEGER.search(str(error)):
+                    raise
+                return self._decode(self._whole_numbers.as_integers(body))
         except _UNREADABLE as error:
             if not body:
                 raise InvalidRequest("the body is empty", hint="send JSON") from None
             raise self._body_error(error) from None
 
     def _body_error(self, error: Exception) -> InvalidRequest:
+        if (broken := _broken_rule(error)) is not None:
+            return broken
         unknown = _UNKNOWN.fullmatch(str(error))
         if unknown is None:
             return InvalidRequest(f"the body cannot be read: {_plain(error)}")
@@ -99,6 +110,11 @@ _NOTHING = Nothing()
 
 def _plain(error: Exception) -> str:
     return "too deeply nested" if isinstance(error, RecursionError) else str(error)
+
+
+def _broken_rule(error: Exception) -> InvalidRequest | None:
+    broken = error.__cause__
+    return InvalidRequest(broken.message, hint=broken.hint) if isinstance(broken, RuleBroken) else None
 
 
 def _short(name: str) -> str:

@@ -62,6 +62,7 @@ STATUS_BY_CODE = {
     "schema_too_large": 422,
     "schema_violation": 422,
     "stale_generation": 409,
+    "state_conflict": 409,
     "storage_busy": 503,
     "storage_failed": 503,
     "read_failed": 503,

@@ -9,7 +9,7 @@ from goqueue.core.groups.state.ledger import Ledger
 from goqueue.core.groups.state.lifecycle import Reason
 from goqueue.core.groups.state.members import MOST_MEMBERS, Member, MemberProfile, Protocol, check_profile
 from goqueue.core.groups.state.placement import by_topic
-from goqueue.errors import GroupFull, InconsistentProtocol, InvalidRequest
+from goqueue.errors import GroupFull, InconsistentProtocol, StateConflict
 from goqueue.model.ids import InstantNs
 
 __all__ = ["join", "usual_assignor"]
@@ -37,7 +37,7 @@ def _predecessor(ledger: Ledger, profile: MemberProfile) -> Member | None:
     ledger.roster.check_not_replaced(profile.member_id)
     known = ledger.roster.find(profile.member_id)
     if known is not None and known.profile.instance_id != profile.instance_id:
-        raise InvalidRequest(
+        raise StateConflict(
             f"{profile.member_id} joined with the instance id {known.profile.instance_id}, not {profile.instance_id}",
             hint="join under a new member id to change the instance id",
         )

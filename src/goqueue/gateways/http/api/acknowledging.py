@@ -9,10 +9,11 @@ from msgspec import UNSET, Meta, UnsetType
 from goqueue.engine.broker import Broker
 from goqueue.engine.queue import by_receipt
 from goqueue.engine.queue.by_receipt import MOST_RECEIPTS, ReceiptOutcome
-from goqueue.errors import GoQueueError, InvalidRequest
+from goqueue.errors import GoQueueError
 from goqueue.gateways.http.endpoint import Endpoint, Nothing, Reply
-from goqueue.gateways.http.forms.times import Duration, duration_ms, instant_text
+from goqueue.gateways.http.forms.times import MILLISECONDS, duration_ms, duration_schema, instant_text
 from goqueue.gateways.http.responses import ErrorBody, error_body, retry_after
+from goqueue.gateways.http.rules import ExactlyOne, Ruled
 from goqueue.model.topic import LONGEST_VISIBILITY_MS
 
 __all__ = ["ENDPOINTS"]
@@ -20,24 +21,32 @@ __all__ = ["ENDPOINTS"]
 TAG = "Acknowledgement"
 
 ReceiptText = Annotated[str, Meta(min_length=1, max_length=1000, description="receipt_handle of a polled record")]
+RetryPause = (
+    Annotated[str, Meta(extra_json_schema=duration_schema(0, LONGEST_VISIBILITY_MS))]
+    | Annotated[int, Meta(ge=0, le=LONGEST_VISIBILITY_MS, description=MILLISECONDS)]
+)
 ReasonText = Annotated[str, Meta(max_length=1000, description="kept with the record")]
 
 
-class AckBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class AckBody(Ruled, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One receipt, or many."""
 
     receipt_handle: ReceiptText | UnsetType = UNSET
     receipt_handles: Annotated[list[ReceiptText], Meta(min_length=1, max_length=MOST_RECEIPTS)] | UnsetType = UNSET
+
+    RULES = (ExactlyOne("receipt_handle", "receipt_handles"),)
 
 
 class NackBody(AckBody, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Without a delay the pause follows from how often the record has failed."""
 
     reason: ReasonText = ""
-    delay: Duration | UnsetType = UNSET
+    delay: RetryPause | UnsetType = UNSET
 
 
 class RejectBody(AckBody, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The records go to the dead letters."""
+
     reason: ReasonText = ""
 
 
@@ -138,14 +147,10 @@ def _done(done: ReceiptOutcome, more: dict[str, Any]) -> Outcome:
 
 
 def _handles(body: AckBody) -> list[str]:
-    one, many = body.receipt_handle, body.receipt_handles
-    if one is not UNSET and many is UNSET:
-        return [one]
-    if many is not UNSET and one is UNSET:
-        return many
-    raise InvalidRequest(
-        "a request needs receipt_handle or receipt_handles, and not both", hint="use what a poll gave as receipt_handle"
-    )
+    if body.receipt_handles is not UNSET:
+        return body.receipt_handles
+    assert body.receipt_handle is not UNSET
+    return [body.receipt_handle]
 
 
 def _refused(refusal: GoQueueError) -> Outcome:

@@ -33,6 +33,6 @@ def endpoints(maintenance: Maintenance) -> tuple[Endpoint, ...]:
             handler=compact,
             params=TopicParams,
             response=Compacted,
-            errors=(404,),
+            errors=(404, 409),
         ),
     )

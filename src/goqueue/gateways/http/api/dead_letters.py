@@ -13,7 +13,6 @@ from goqueue.engine.workbench.mending import Edit
 from goqueue.engine.workbench.redrive import Orders, Report, purge, redrive
 from goqueue.engine.workbench.search import Wanted, find, show
 from goqueue.engine.workbench.stats import letter_stats
-from goqueue.errors import InvalidRequest
 from goqueue.gateways.http.api.letter_shapes import (
     DeadLetterOut,
     EditBody,
@@ -130,17 +129,10 @@ def _selected(select: SelectBody) -> Wanted:
     if select.offsets is not UNSET:
         places = tuple((one.partition, one.offset) for one in select.offsets)
         wanted = msgspec.structs.replace(wanted, places=places)
-    if select.all == (wanted != Wanted()):
-        raise InvalidRequest(
-            "select names some and all of them" if select.all else "select does not say which ones",
-            hint='give offsets, reason, cause, key, group, from or to; or {"all": true}',
-        )
     return wanted
 
 
 def _wanted(given: LetterQuery | SelectBody) -> Wanted:
-    if given.key is not UNSET and given.key_base64 is not UNSET:
-        raise InvalidRequest("key and key_base64 are both given", hint="give one of them")
     key = given.key.encode() if given.key is not UNSET else given.key_base64
     return Wanted(
         reason=None if given.reason is UNSET else given.reason,
@@ -212,7 +204,7 @@ def _one(
         query=query,
         body=body,
         response=response,
-        errors=(404,) if params is not Nothing else (),
+        errors=(404, 409) if params is not Nothing else (),
         # A redrive at a low rate takes long; it ends when nobody waits for it any more.
         waits=body is RedriveBody,
     )

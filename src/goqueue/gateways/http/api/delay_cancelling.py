@@ -20,6 +20,8 @@ MOST_PLACES = 10_000
 
 
 class DelayedPlace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A delayed record."""
+
     partition: Annotated[int, Meta(ge=0, lt=MOST_PARTITIONS)]
     offset: OffsetNumber
 
@@ -31,6 +33,8 @@ class CancelBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CancelledPlace(msgspec.Struct, frozen=True):
+    """A record that is not delivered any more."""
+
     partition: int
     offset: int
 

@@ -10,13 +10,13 @@ from goqueue.core.delay.states import DelayState
 from goqueue.engine import delays
 from goqueue.engine.broker import Broker
 from goqueue.engine.browse import as_given
-from goqueue.errors import InvalidRequest
 from goqueue.gateways.http.api.params import TopicParams, TopicText
 from goqueue.gateways.http.api.reading import MessageOut, OffsetNumber, message_of
 from goqueue.gateways.http.endpoint import Endpoint, Nothing
 from goqueue.gateways.http.forms.delays import DelayFields, due_of
 from goqueue.gateways.http.forms.times import instant_text
 from goqueue.gateways.http.forms.values import Form
+from goqueue.gateways.http.rules import AtLeastOne, check_rules
 from goqueue.model.topic import MOST_PARTITIONS, topic_name
 
 __all__ = ["ENDPOINTS"]
@@ -44,6 +44,11 @@ class ShowQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class PatchBody(DelayFields, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Counted from now, or an instant. Zero, or one that has passed, makes the record due at once."""
+
+    RULES = (*DelayFields.RULES, AtLeastOne("delay", "deliverAt", "deliver_at"))
+
+    def __post_init__(self) -> None:
+        check_rules(self)
 
 
 class Delay(msgspec.Struct, frozen=True, kw_only=True, rename={"deliver_at": "deliverAt"}):
@@ -76,6 +81,8 @@ class Cancelled(Delay, frozen=True, kw_only=True, rename={"deliver_at": "deliver
 
 
 class TopicStats(msgspec.Struct, frozen=True, kw_only=True):
+    """The delayed records of one topic."""
+
     topic: str
     pending: int
     delivered: int
@@ -111,8 +118,6 @@ async def show(broker: Broker, params: DelayedParams, query: ShowQuery, _: None)
 
 
 async def reschedule(broker: Broker, params: DelayedParams, _: Nothing, body: PatchBody) -> Delay:
-    if not body.has_delay:
-        raise InvalidRequest("neither a delay nor a time", hint='send {"delay": "5m"} or {"deliverAt": …}')
     due = due_of(body, now_ns=broker.clock.now_ns())
     place = (topic_name(params.topic), params.partition, params.offset)
     return Delay(**_facts(await delays.reschedule_delay(broker, *place, due)))

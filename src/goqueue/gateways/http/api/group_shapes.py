@@ -6,13 +6,22 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from goqueue.core.groups.assignment.assignors import Assignor
-from goqueue.core.groups.state.members import DEFAULT_SESSION_MS, Protocol
+from goqueue.core.groups.state.members import (
+    DEFAULT_SESSION_MS,
+    LONGEST_NAME,
+    LONGEST_SESSION_MS,
+    SHORTEST_SESSION_MS,
+    Protocol,
+)
+from goqueue.engine.fetch import LONGEST_WAIT_MS
 from goqueue.engine.groups import HEARTBEAT_MS
 from goqueue.engine.poll import MOST_RECORDS
-from goqueue.gateways.http.api.params import NAME_PATTERN, TopicText
+from goqueue.gateways.http.api.params import OWN_NAME_PATTERN, TopicText
 from goqueue.gateways.http.api.reading import MessageOut
-from goqueue.gateways.http.forms.times import Duration, DurationText, InstantText
+from goqueue.gateways.http.forms.times import MILLISECONDS, InstantText, duration_schema
 from goqueue.gateways.http.forms.values import Form
+from goqueue.gateways.http.rules import AtLeastOne, Needs, Ruled, Together
+from goqueue.model.topic import LONGEST_VISIBILITY_MS
 
 __all__ = [
     "CooperativeJoinBody",
@@ -47,12 +56,35 @@ __all__ = [
 LARGEST = (1 << 63) - 1
 
 GroupText = Annotated[
-    str, Meta(description="name of the group", extra_json_schema={"pattern": NAME_PATTERN}, examples=["billing"])
+    str, Meta(description="name of the group", extra_json_schema={"pattern": OWN_NAME_PATTERN}, examples=["billing"])
 ]
-MemberText = Annotated[str, Meta(max_length=512, examples=["worker-9f86d081884c7d65"])]
+MemberText = Annotated[
+    str,
+    Meta(min_length=1, max_length=LONGEST_NAME, description="id of the member", examples=["worker-9f86d081884c7d65"]),
+]
+ClientText = Annotated[str, Meta(max_length=200, description="who it is; member ids begin with it")]
+InstanceText = Annotated[
+    str, Meta(min_length=1, max_length=200, description="the same after a restart, so that nothing moves meanwhile")
+]
+PatternText = Annotated[
+    str,
+    Meta(
+        max_length=1000,
+        description="topics whose whole name fits, also those made later",
+        extra_json_schema={"format": "topic-pattern"},
+        examples=["orders.*"],
+    ),
+]
+Session = (
+    Annotated[str, Meta(extra_json_schema=duration_schema(SHORTEST_SESSION_MS, LONGEST_SESSION_MS))]
+    | Annotated[int, Meta(ge=SHORTEST_SESSION_MS, le=LONGEST_SESSION_MS, description=MILLISECONDS)]
+)
+_TOPIC = r"(?!\.{1,2}(?:,|$))[A-Za-z0-9._-]{1,249}"
+TOPICS_PATTERN = f"^(?:{_TOPIC})?(?:,(?:{_TOPIC})?)*$"
 Generation = Annotated[int, Meta(ge=0, le=LARGEST)]
 PartitionText = Annotated[str, Meta(extra_json_schema={"pattern": "^[0-9]{1,5}$"})]
 OffsetNumber = Annotated[int, Meta(ge=0, le=LARGEST)]
+OffsetsByTopic = dict[TopicText, dict[PartitionText, OffsetNumber]]
 Partitions = dict[str, list[int]]
 """Partition numbers by topic."""
 
@@ -61,26 +93,32 @@ class GroupParams(msgspec.Struct, frozen=True):
     group: GroupText
 
 
-class JoinBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class JoinBody(Ruled, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Topics by name, or by a pattern that also takes in topics made later."""
 
-    client_id: Annotated[str, Meta(max_length=200)] = "client"
-    topics: Annotated[list[TopicText], Meta(max_length=1000)] = []
-    pattern: Annotated[str, Meta(max_length=1000)] | None = None
+    client_id: ClientText = "client"
+    topics: Annotated[list[TopicText], Meta(max_length=1000)] = msgspec.field(default_factory=list)
+    pattern: PatternText | None = None
     protocol: Protocol = Protocol.COOPERATIVE
     assignor: Assignor | None = None
-    session: Duration = DEFAULT_SESSION_MS
-    instance_id: Annotated[str, Meta(max_length=200)] | None = None
+    session: Session = DEFAULT_SESSION_MS
+    instance_id: InstanceText | None = None
     member_id: MemberText | None = None
 
+    RULES = (AtLeastOne("topics", "pattern"),)
 
-class CooperativeJoinBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    client_id: Annotated[str, Meta(max_length=200)] = "client"
-    topics: Annotated[list[TopicText], Meta(max_length=1000)] = []
-    pattern: Annotated[str, Meta(max_length=1000)] | None = None
+
+class CooperativeJoinBody(Ruled, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Topics by name, or by a pattern that also takes in topics made later."""
+
+    client_id: ClientText = "client"
+    topics: Annotated[list[TopicText], Meta(max_length=1000)] = msgspec.field(default_factory=list)
+    pattern: PatternText | None = None
     assignor: Assignor | None = None
-    session: Duration = DEFAULT_SESSION_MS
-    instance_id: Annotated[str, Meta(max_length=200)] | None = None
+    session: Session = DEFAULT_SESSION_MS
+    instance_id: InstanceText | None = None
+
+    RULES = (AtLeastOne("topics", "pattern"),)
 
 
 class Joined(msgspec.Struct, frozen=True):
@@ -107,12 +145,16 @@ class HeartbeatBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RevokeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Partitions that the member has given up."""
+
     member_id: MemberText
     generation: Generation
     partitions: dict[TopicText, list[Annotated[int, Meta(ge=0, le=100_000)]]]
 
 
 class MemberBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A member of the group."""
+
     member_id: MemberText
 
 
@@ -132,10 +174,12 @@ class Told(msgspec.Struct, frozen=True):
 
 
 class Done(msgspec.Struct, frozen=True):
+    """It is done."""
+
     success: Literal[True] = True
 
 
-class PollQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class PollQuery(Ruled, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """As a member, with the generation it was told last; or, without a member id, as a worker that takes from `topics`.
 
     `limit` is the total; `from` is where partitions without a committed offset begin. `visibility` is how long the
@@ -144,16 +188,25 @@ class PollQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
     member_id: MemberText | UnsetType = UNSET
     generation: Generation | UnsetType = UNSET
-    topics: Annotated[str, Meta(max_length=7000, description="names with commas between them")] = ""
+    topics: Annotated[
+        str,
+        Meta(
+            max_length=7000,
+            description="names with commas between them",
+            extra_json_schema={"pattern": TOPICS_PATTERN},
+        ),
+    ] = ""
     consumer: Annotated[str, Meta(min_length=1, max_length=200, description="who works, for the limit in flight")] = (
         "anonymous"
     )
-    timeout: DurationText = "30s"
+    timeout: Annotated[str, Meta(extra_json_schema=duration_schema(0, LONGEST_WAIT_MS))] = "30s"
     limit: Annotated[int, Meta(ge=1, le=MOST_RECORDS)] = 100
-    visibility: DurationText | UnsetType = UNSET
+    visibility: Annotated[str, Meta(extra_json_schema=duration_schema(1, LONGEST_VISIBILITY_MS))] | UnsetType = UNSET
     order: Literal["none", "key"] = "none"
     from_: Literal["earliest", "latest"] = msgspec.field(name="from", default="earliest")
     format: Form | UnsetType = UNSET
+
+    RULES = (Together("member_id", "generation"),)
 
 
 class PolledMessage(MessageOut, frozen=True, kw_only=True):
@@ -173,20 +226,24 @@ class Polled(msgspec.Struct, frozen=True):
     next_offset: dict[str, dict[str, int]]
 
 
-class OffsetsBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OffsetsBody(Ruled, frozen=True, forbid_unknown_fields=True):
     """Next offsets to read, by topic and partition number; without a member only when the group has none."""
 
-    offsets: dict[TopicText, dict[PartitionText, OffsetNumber]]
+    offsets: OffsetsByTopic
     member_id: MemberText | None = None
     generation: Generation | None = None
 
+    RULES = (Needs("member_id", "generation"),)
+
 
 class Offsets(msgspec.Struct, frozen=True):
+    """The next offsets that the group reads, by topic and partition."""
+
     group: str
     offsets: dict[str, dict[str, int]]
 
 
-class ResetBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ResetBody(Ruled, frozen=True, forbid_unknown_fields=True):
     """`earliest`, `latest`, a number, or a time; without topics, those with committed offsets."""
 
     to: Literal["earliest", "latest", "offset", "timestamp"]
@@ -195,8 +252,12 @@ class ResetBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     topics: Annotated[list[TopicText], Meta(max_length=1000)] | None = None
     dry_run: bool = False
 
+    RULES = (Needs("to", "offset", "offset"), Needs("to", "timestamp", "timestamp"))
+
 
 class OffsetChange(msgspec.Struct, frozen=True):
+    """The committed offset of one partition, before and after."""
+
     topic: str
     partition: int
     before: int | None
@@ -204,11 +265,15 @@ class OffsetChange(msgspec.Struct, frozen=True):
 
 
 class ResetDone(msgspec.Struct, frozen=True):
+    """What the reset changed, or would change."""
+
     dry_run: bool
     changes: list[OffsetChange]
 
 
 class GroupSummary(msgspec.Struct, frozen=True):
+    """A group at a glance."""
+
     group: str
     state: str
     protocol: str | None
@@ -221,10 +286,14 @@ class GroupSummary(msgspec.Struct, frozen=True):
 
 
 class GroupList(msgspec.Struct, frozen=True):
+    """All groups."""
+
     groups: list[GroupSummary]
 
 
 class MemberOut(msgspec.Struct, frozen=True):
+    """A member of a group, and its partitions."""
+
     member_id: str
     client_id: str
     instance_id: str | None
@@ -234,6 +303,8 @@ class MemberOut(msgspec.Struct, frozen=True):
 
 
 class LagOut(msgspec.Struct, frozen=True):
+    """What a group has before it in one partition."""
+
     topic: str
     partition: int
     committed: int | None
@@ -256,6 +327,8 @@ class WorkerOut(msgspec.Struct, frozen=True):
 
 
 class GroupOut(msgspec.Struct, frozen=True):
+    """A group with its members and its lag."""
+
     group: str
     state: str
     protocol: str | None
@@ -278,6 +351,8 @@ class GroupOut(msgspec.Struct, frozen=True):
 
 
 class RebalanceOut(msgspec.Struct, frozen=True):
+    """How often partitions of a group were shared out, and why."""
+
     group: str
     count: int
     last_reason: str | None
@@ -288,4 +363,6 @@ class RebalanceOut(msgspec.Struct, frozen=True):
 
 
 class RebalanceList(msgspec.Struct, frozen=True):
+    """The rebalances of all groups."""
+
     groups: list[RebalanceOut]

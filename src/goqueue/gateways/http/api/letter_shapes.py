@@ -9,7 +9,8 @@ from goqueue.engine.cursors import CURSOR_PATTERN
 from goqueue.gateways.http.api.params import TopicText
 from goqueue.gateways.http.api.reading import Limit, MessageOut, OffsetNumber
 from goqueue.gateways.http.forms.times import InstantText
-from goqueue.gateways.http.forms.values import Form, Headers
+from goqueue.gateways.http.forms.values import Base64Text, Form, Headers
+from goqueue.gateways.http.rules import AtMostOne, ExactlyOne, Ruled
 from goqueue.model.topic import MOST_PARTITIONS
 
 __all__ = [
@@ -49,25 +50,30 @@ Cursor = Annotated[
 ]
 
 
+ONE_KEY = AtMostOne("key", "key_base64")
+
+
 class LetterParams(msgspec.Struct, frozen=True):
     topic: TopicText
     partition: PartitionNumber
     offset: OffsetNumber
 
 
-class LetterQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class LetterQuery(Ruled, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The times are those at which they died: `from` is included, `to` is not."""
 
     reason: ReasonText | UnsetType = UNSET
     cause: CauseText | UnsetType = UNSET
     key: str | UnsetType = UNSET
-    key_base64: Annotated[bytes, Meta(description="a key that is not text")] | UnsetType = UNSET
+    key_base64: Annotated[Base64Text, Meta(description="a key that is not text")] | UnsetType = UNSET
     group: GroupName | UnsetType = UNSET
     from_: InstantText | UnsetType = msgspec.field(name="from", default=UNSET)
     to: InstantText | UnsetType = UNSET
     limit: Limit = 100
     cursor: Cursor | UnsetType = UNSET
     format: Form | UnsetType = UNSET
+
+    RULES = (ONE_KEY,)
 
 
 class ShowQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,6 +91,8 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True):
+    """One failure of a record."""
+
     at: str
     reason: str
 
@@ -124,11 +132,13 @@ class LetterStatsOut(msgspec.Struct, frozen=True):
 
 
 class PlaceBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A dead letter by partition and offset."""
+
     partition: PartitionNumber
     offset: OffsetNumber
 
 
-class SelectBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class SelectBody(Ruled, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Everything, or what fits all that is said."""
 
     all: bool = False
@@ -136,10 +146,15 @@ class SelectBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     reason: ReasonText | UnsetType = UNSET
     cause: CauseText | UnsetType = UNSET
     key: str | UnsetType = UNSET
-    key_base64: bytes | UnsetType = UNSET
+    key_base64: Base64Text | UnsetType = UNSET
     group: GroupName | UnsetType = UNSET
     from_: InstantText | UnsetType = msgspec.field(name="from", default=UNSET)
     to: InstantText | UnsetType = UNSET
+
+    RULES = (
+        ExactlyOne("all", ("offsets", "reason", "cause", "key", "key_base64", "group", "from", "to")),
+        ONE_KEY,
+    )
 
 
 class EditBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -163,6 +178,8 @@ class RedriveBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
 
 class PurgeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The dead letters to delete for good."""
+
     select: SelectBody
     dry_run: bool = False
     limit: Annotated[int, Meta(ge=1, le=MOST_AT_ONCE)] = MOST_AT_ONCE
@@ -180,6 +197,8 @@ class Moved(msgspec.Struct, frozen=True):
 
 
 class NotMoved(msgspec.Struct, frozen=True, rename={"text": "error"}):
+    """A dead letter that could not be sent back, and why."""
+
     partition: int
     offset: int
     text: str
@@ -240,4 +259,6 @@ class GroupReliability(msgspec.Struct, frozen=True):
 
 
 class ReliabilityOut(msgspec.Struct, frozen=True):
+    """Deliveries by group and topic."""
+
     groups: list[GroupReliability]

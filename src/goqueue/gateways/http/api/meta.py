@@ -19,6 +19,8 @@ TAG = "Meta"
 
 
 class Health(msgspec.Struct, frozen=True):
+    """The process runs."""
+
     status: Literal["ok"] = "ok"
 
 
@@ -34,12 +36,16 @@ class Ready(msgspec.Struct, frozen=True):
 
 
 class Version(msgspec.Struct, frozen=True):
+    """Versions of the broker and of what it runs on."""
+
     version: str
     python: str
     codec: Literal["compiled", "python"]
 
 
 class Stats(msgspec.Struct, frozen=True):
+    """The broker in figures."""
+
     topics: int
     partitions: int
     records: int

@@ -37,6 +37,8 @@ class LaneOut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueueOut(msgspec.Struct, frozen=True):
+    """One partition that a group takes from."""
+
     group: str
     topic: str
     partition: int
@@ -44,6 +46,8 @@ class QueueOut(msgspec.Struct, frozen=True):
 
 
 class PriorityStats(msgspec.Struct, frozen=True):
+    """The priorities of each partition that a group takes from."""
+
     queues: list[QueueOut]
 
 

@@ -14,7 +14,7 @@ from goqueue.gateways.http.api.params import TopicParams
 from goqueue.gateways.http.endpoint import Endpoint, Nothing, Reply
 from goqueue.gateways.http.forms.delays import DelayFields, due_of
 from goqueue.gateways.http.forms.expiry import expiry_from
-from goqueue.gateways.http.forms.times import When, instant_text
+from goqueue.gateways.http.forms.times import Expiry, instant_text
 from goqueue.gateways.http.forms.values import Headers, PriorityName, key_and_value, priority_number
 from goqueue.gateways.http.responses import ErrorBody, error_body, retry_after
 from goqueue.gateways.http.trace_headers import trace_of_request
@@ -59,7 +59,7 @@ class MessageIn(DelayFields, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     partition: PartitionNumber | UnsetType = UNSET
     priority: PriorityName | PriorityNumber = "normal"
     id: RecordId | UnsetType = UNSET
-    expires: When | UnsetType = UNSET
+    expires: Expiry | UnsetType = UNSET
     acks: Acks | UnsetType = UNSET
     durability: Durability | UnsetType = UNSET
 
@@ -138,7 +138,7 @@ def endpoints(placement: Placement) -> tuple[Endpoint, ...]:
             body_forms=(MessageIn, Messages),
             response=Published,
             other_statuses=(207,),
-            errors=(404, 422),
+            errors=(404, 409, 422),
             traced=True,
         ),
     )

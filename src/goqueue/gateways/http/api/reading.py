@@ -8,12 +8,12 @@ from msgspec import UNSET, Meta, UnsetType
 from goqueue.engine.broker import Broker
 from goqueue.engine.browse import Found, Selection, browse, read_page
 from goqueue.engine.cursors import CURSOR_PATTERN, cursor_of, place_of
-from goqueue.errors import InvalidRequest
 from goqueue.gateways.http.api.params import PartitionParams, TopicParams
 from goqueue.gateways.http.endpoint import Endpoint
 from goqueue.gateways.http.forms.isolation import COMMITTED, IsolationText, isolation_of
 from goqueue.gateways.http.forms.times import InstantText, instant_ns, instant_text
 from goqueue.gateways.http.forms.values import (
+    Base64Text,
     Form,
     FormName,
     Headers,
@@ -22,6 +22,7 @@ from goqueue.gateways.http.forms.values import (
     priority_number,
     shown,
 )
+from goqueue.gateways.http.rules import AtMostOne, Ruled
 from goqueue.model.topic import MOST_PARTITIONS, topic_name
 
 __all__ = [
@@ -48,7 +49,7 @@ class PageQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     isolation: IsolationText = COMMITTED
 
 
-class BrowseQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class BrowseQuery(Ruled, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`from` is included, `to` is not."""
 
     limit: Limit = 100
@@ -57,7 +58,7 @@ class BrowseQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     from_: InstantText | UnsetType = msgspec.field(name="from", default=UNSET)
     to: InstantText | UnsetType = UNSET
     key: str | UnsetType = UNSET
-    key_base64: Annotated[bytes, Meta(description="a key that is not text")] | UnsetType = UNSET
+    key_base64: Annotated[Base64Text, Meta(description="a key that is not text")] | UnsetType = UNSET
     priority: PriorityName | Annotated[int, Meta(ge=0, le=4)] | UnsetType = UNSET
     format: Form | UnsetType = UNSET
     cursor: (
@@ -67,6 +68,8 @@ class BrowseQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
         | UnsetType
     ) = UNSET
     isolation: IsolationText = COMMITTED
+
+    RULES = (AtMostOne("key", "key_base64"),)
 
 
 class MessageOut(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,8 +139,6 @@ def _form(query: PageQuery | BrowseQuery) -> Form | None:
 
 
 def _selection(query: BrowseQuery) -> Selection:
-    if query.key is not UNSET and query.key_base64 is not UNSET:
-        raise InvalidRequest("key and key_base64 are both given", hint="give one of them")
     key = query.key.encode() if query.key is not UNSET else query.key_base64
     return Selection(
         partition=None if query.partition is UNSET else query.partition,

@@ -1,10 +1,11 @@
 """Recurring schedules: make, look at, change, pause, delete."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from goqueue.core.schedules.checks import ID_PATTERN, LONGEST_EVERY_S, LONGEST_JITTER_MS, LONGEST_LATENESS_MS
 from goqueue.core.schedules.cron import Gap, Overlap
 from goqueue.core.schedules.schedule import Misfire, ScheduleConfig, SchedulePatch
 from goqueue.core.schedules.state import HistoryEntry, ScheduleState
@@ -13,7 +14,14 @@ from goqueue.engine.broker import Broker
 from goqueue.errors import InvalidRequest
 from goqueue.gateways.http.api.params import TopicText
 from goqueue.gateways.http.endpoint import Endpoint, Nothing
-from goqueue.gateways.http.forms.times import Duration, InstantText, duration_ms, instant_ns, instant_text
+from goqueue.gateways.http.forms.times import (
+    MILLISECONDS,
+    InstantText,
+    duration_ms,
+    duration_schema,
+    instant_ns,
+    instant_text,
+)
 from goqueue.gateways.http.forms.values import (
     FormName,
     Headers,
@@ -25,6 +33,7 @@ from goqueue.gateways.http.forms.values import (
     shown,
 )
 from goqueue.gateways.http.lists import json_list
+from goqueue.gateways.http.rules import AtMostOne, ExactlyOne, Rule, Ruled
 
 __all__ = ["ENDPOINTS"]
 
@@ -33,37 +42,54 @@ ID_BYTES = 6
 
 ScheduleId = Annotated[
     str,
-    Meta(description="id of the schedule", extra_json_schema={"minLength": 1, "maxLength": 200}, examples=["daily"]),
+    Meta(description="id of the schedule", extra_json_schema={"pattern": ID_PATTERN}, examples=["daily"]),
 ]
 """Documented with its rule; the schedule itself checks it, and says what is wrong."""
+
+CronText = Annotated[str, Meta(max_length=200, extra_json_schema={"format": "cron"}, examples=["0 9 * * MON-FRI"])]
+ZoneText = Annotated[str, Meta(max_length=100, extra_json_schema={"format": "time-zone"}, examples=["Europe/Berlin"])]
+Every = (
+    Annotated[str, Meta(extra_json_schema=duration_schema(1000, LONGEST_EVERY_S * 1000, 1000))]
+    | Annotated[int, Meta(ge=1000, le=LONGEST_EVERY_S * 1000, multiple_of=1000, description=MILLISECONDS)]
+)
+Lateness = (
+    Annotated[str, Meta(extra_json_schema=duration_schema(0, LONGEST_LATENESS_MS))]
+    | Annotated[int, Meta(ge=0, le=LONGEST_LATENESS_MS, description=MILLISECONDS)]
+)
+ScheduleJitter = (
+    Annotated[str, Meta(extra_json_schema=duration_schema(0, LONGEST_JITTER_MS))]
+    | Annotated[int, Meta(ge=0, le=LONGEST_JITTER_MS, description=MILLISECONDS)]
+)
 
 
 class ScheduleParams(msgspec.Struct, frozen=True):
     schedule: ScheduleId
 
 
-class ScheduleChanges(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class ScheduleChanges(Ruled, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What is left out stays as it is. `cron` takes the place of `every`, and the other way round."""
 
     topic: TopicText | UnsetType = UNSET
     key: msgspec.Raw | UnsetType = UNSET
-    value: msgspec.Raw | UnsetType = UNSET
+    value: Annotated[msgspec.Raw, Meta(extra_json_schema={"not": {"type": "null"}})] | UnsetType = UNSET
     headers: Headers | UnsetType = UNSET
     priority: PriorityName | Annotated[int, Meta(ge=0, le=4)] | UnsetType = UNSET
-    cron: Annotated[str, Meta(max_length=200, examples=["0 9 * * MON-FRI"])] | UnsetType = UNSET
-    every: Duration | UnsetType = UNSET
-    zone: Annotated[str, Meta(max_length=100, examples=["Europe/Berlin"])] | UnsetType = UNSET
+    cron: CronText | UnsetType = UNSET
+    every: Every | UnsetType = UNSET
+    zone: ZoneText | UnsetType = UNSET
     start: InstantText | UnsetType | None = UNSET
     end: InstantText | UnsetType | None = UNSET
     misfire: Misfire | UnsetType = UNSET
-    misfire_after: Duration | UnsetType = UNSET
+    misfire_after: Lateness | UnsetType = UNSET
     catch_up_most: Annotated[int, Meta(ge=1, le=1000)] | UnsetType = UNSET
     dst_gap: Gap | UnsetType = UNSET
     dst_overlap: Overlap | UnsetType = UNSET
-    jitter: Duration | UnsetType = UNSET
+    jitter: ScheduleJitter | UnsetType = UNSET
     max_firings: Annotated[int, Meta(ge=1, le=(1 << 53) - 1)] | UnsetType | None = UNSET
     paused: bool | UnsetType = UNSET
     description: Annotated[str, Meta(max_length=1000)] | UnsetType = UNSET
+
+    RULES: ClassVar[tuple[Rule, ...]] = (AtMostOne("cron", "every"),)
 
 
 class CreateSchedule(ScheduleChanges, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -71,6 +97,8 @@ class CreateSchedule(ScheduleChanges, frozen=True, forbid_unknown_fields=True, k
 
     id: ScheduleId | UnsetType = UNSET
     topic: TopicText
+
+    RULES = (ExactlyOne("cron", "every"),)
 
 
 class Firing(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,6 +114,8 @@ class Firing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScheduleOut(msgspec.Struct, frozen=True, kw_only=True):
+    """A schedule, when it is due, and what it did."""
+
     id: str
     status: str
     """`active`, `paused` or `ended`."""
@@ -118,10 +148,14 @@ class ScheduleOut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScheduleList(msgspec.Struct, frozen=True):
+    """All schedules."""
+
     schedules: list[ScheduleOut]
 
 
 class Deleted(msgspec.Struct, frozen=True):
+    """It is deleted."""
+
     id: str
     deleted: bool = True
 
@@ -177,16 +211,16 @@ def _fields(body: ScheduleChanges) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not UNSET}
 
 
-def _milliseconds(given: Duration | UnsetType, name: str) -> int | UnsetType:
+def _milliseconds(given: str | int | UnsetType, name: str) -> int | UnsetType:
     return UNSET if given is UNSET else duration_ms(given, name)
 
 
-def _seconds(given: Duration | UnsetType) -> int | UnsetType:
+def _seconds(given: str | int | UnsetType) -> int | UnsetType:
     if given is UNSET:
         return UNSET
     milliseconds = duration_ms(given, "every")
     if milliseconds < 1000 or milliseconds % 1000:
-        raise InvalidRequest(f"every {milliseconds} ms", hint="give whole seconds, at least one")
+        raise InvalidRequest(f"every must be a whole number of seconds, at least 1, got {milliseconds} ms")
     return milliseconds // 1000
 
 
@@ -269,7 +303,7 @@ ENDPOINTS = (
         ScheduleOut,
         body=ScheduleChanges,
         params=ScheduleParams,
-        errors=(404, 422),
+        errors=(404, 409, 422),
     ),
     _endpoint("DELETE", "/schedules/{schedule}", "Delete a schedule", delete, Deleted, **_ONE),
 )

@@ -10,11 +10,11 @@ from goqueue.core.catalog.catalog import DEFAULT_PARTITIONS
 from goqueue.engine import topics
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
-from goqueue.errors import InvalidRequest
-from goqueue.gateways.http.api.params import TopicParams, TopicText
+from goqueue.gateways.http.api.params import NewTopicText, TopicParams
 from goqueue.gateways.http.endpoint import Endpoint, Nothing, Reply
 from goqueue.gateways.http.forms.times import instant_text
 from goqueue.gateways.http.lists import json_list
+from goqueue.gateways.http.rules import AtMostOne, Ruled
 from goqueue.model.idle_retention import OffsetsRetention
 from goqueue.model.topic import (
     HOUR_MS,
@@ -51,7 +51,7 @@ Hours = Annotated[float, Meta(ge=0.001, le=1_000_000)]
 Bytes = Annotated[int, Meta(ge=1, le=LARGEST)]
 
 
-class TopicChanges(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class TopicChanges(Ruled, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What is left out stays as it is; null means without limit. Retention is given in hours or in milliseconds."""
 
     retention_hours: Hours | UnsetType | None = UNSET
@@ -78,11 +78,13 @@ class TopicChanges(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     trace_rate: TraceRate | UnsetType | None = UNSET
     offsets_retention_ms: OffsetsRetention | UnsetType | None = UNSET
 
+    RULES = (AtMostOne("retention_hours", "retention_ms"),)
+
 
 class CreateTopic(TopicChanges, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A topic to be; what is left out has its default."""
 
-    name: TopicText
+    name: NewTopicText
     num_partitions: Annotated[int, Meta(ge=1, le=MOST_PARTITIONS)] = DEFAULT_PARTITIONS
 
 
@@ -158,15 +160,21 @@ class PartitionDetail(PartitionSummary, frozen=True, kw_only=True):
 
 
 class Topics(msgspec.Struct, frozen=True):
+    """All topics."""
+
     topics: tuple[TopicSummary, ...]
 
 
 class Partitions(msgspec.Struct, frozen=True):
+    """The partitions of a topic."""
+
     topic: str
     partitions: tuple[PartitionDetail, ...]
 
 
 class Deleted(msgspec.Struct, frozen=True):
+    """It is deleted."""
+
     name: str
     deleted: bool = True
 
@@ -220,8 +228,6 @@ def changed(config: TopicConfig, changes: TopicChanges) -> TopicConfig:
     given = {name: value for name in TopicConfig.__struct_fields__ if (value := getattr(changes, name)) is not UNSET}
     hours = changes.retention_hours
     if hours is not UNSET:
-        if "retention_ms" in given:
-            raise InvalidRequest("retention_hours and retention_ms are both given", hint="give one of them")
         given["retention_ms"] = None if hours is None else round(hours * HOUR_MS)
     return msgspec.structs.replace(config, **given)
 
@@ -302,7 +308,7 @@ ENDPOINTS = (
         params=TopicParams,
         body=TopicChanges,
         response=TopicDetail,
-        errors=(404,),
+        errors=(404, 409),
     ),
     Endpoint(
         method="DELETE",

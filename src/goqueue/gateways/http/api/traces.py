@@ -29,6 +29,8 @@ from goqueue.gateways.http.api.trace_shapes import (
 )
 from goqueue.gateways.http.endpoint import Endpoint, Nothing
 from goqueue.gateways.http.forms.times import InstantText, instant_ns
+from goqueue.gateways.http.forms.values import Base64Text
+from goqueue.gateways.http.rules import AtMostOne, ExactlyOne, Needs, Ruled
 from goqueue.model.record_id import LONGEST_ID
 from goqueue.model.span import Operation
 from goqueue.model.topic import MOST_PARTITIONS, topic_name
@@ -42,7 +44,8 @@ T = TypeVar("T")
 Limit = Annotated[int, Meta(ge=1, le=MOST_LISTED)]
 PartitionNumber = Annotated[int, Meta(ge=0, lt=MOST_PARTITIONS)]
 RecordId = Annotated[str, Meta(min_length=1, max_length=LONGEST_ID, description="the id a producer gave the record")]
-KeyBytes = Annotated[bytes, Meta(description="a key that is not text")]
+KeyBytes = Annotated[Base64Text, Meta(description="a key that is not text")]
+ONE_KEY = AtMostOne("key", "key_base64")
 
 _TRACE_ID = re.compile(TRACE_PATTERN, re.ASCII)
 
@@ -55,7 +58,7 @@ class RecentQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limit: Limit = 100
 
 
-class SearchQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class SearchQuery(Ruled, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """All that is given has to fit; `start` is included, `end` is not."""
 
     topic: TopicText | UnsetType = UNSET
@@ -70,8 +73,10 @@ class SearchQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     id: RecordId | UnsetType = UNSET
     limit: Limit = 100
 
+    RULES = (ONE_KEY,)
 
-class JourneyQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+
+class JourneyQuery(Ruled, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A record by its partition and offset, by its id, or the newest one with a key."""
 
     topic: TopicText
@@ -80,6 +85,8 @@ class JourneyQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     id: RecordId | UnsetType = UNSET
     key: str | UnsetType = UNSET
     key_base64: KeyBytes | UnsetType = UNSET
+
+    RULES = (ExactlyOne("offset", "id", ("key", "key_base64")), ONE_KEY, Needs("offset", "partition"))
 
 
 async def recent(broker: Broker, _: Nothing, query: RecentQuery, __: None) -> Traces:
@@ -128,8 +135,6 @@ def _given(value: T | UnsetType) -> T | None:
 
 
 def _key(text: str | UnsetType, encoded: bytes | UnsetType) -> bytes | None:
-    if text is not UNSET and encoded is not UNSET:
-        raise InvalidRequest("key and key_base64 are both given", hint="give one of them")
     if encoded is not UNSET:
         return encoded
     return None if text is UNSET else text.encode()

@@ -5,13 +5,15 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from goqueue.core.transactions.coordinator import MOST_PART_TIMEOUT_MS, MOST_PARTS
+from goqueue.core.transactions.enlisted import MOST_TIMEOUT_MS, NAME_PATTERN
 from goqueue.engine.queue.by_receipt import MOST_RECEIPTS
 from goqueue.engine.transactions.joining import InTransaction
-from goqueue.gateways.http.api.acknowledging import ReasonText, ReceiptText
-from goqueue.gateways.http.api.group_shapes import Generation, GroupText, MemberText, OffsetNumber, PartitionText
+from goqueue.gateways.http.api.acknowledging import ReasonText, ReceiptText, RetryPause
+from goqueue.gateways.http.api.group_shapes import Generation, GroupText, MemberText, OffsetsByTopic
 from goqueue.gateways.http.api.params import TopicText
 from goqueue.gateways.http.api.publishing import MOST_MESSAGES, MessageIn, PublishBody
-from goqueue.gateways.http.forms.times import Duration
+from goqueue.gateways.http.rules import Needs, Ruled
 from goqueue.model.topic import MOST_PARTITIONS
 
 __all__ = [
@@ -43,11 +45,24 @@ __all__ = [
 
 LARGEST = (1 << 63) - 1
 DEFAULT_TIMEOUT_MS = 60_000
-MOST_NAMED = 10_000
 
 Whole = Annotated[int, Meta(ge=0, le=LARGEST)]
-TransactionalId = Annotated[str, Meta(max_length=1000, description="the same after every restart of the producer")]
-Key = Annotated[str, Meta(max_length=1000, description="under which the parts are decided", examples=["query/7"])]
+TransactionalId = Annotated[
+    str,
+    Meta(
+        description="the same after every restart of the producer",
+        extra_json_schema={"pattern": NAME_PATTERN},
+        examples=["billing-1"],
+    ),
+]
+Key = Annotated[
+    str,
+    Meta(
+        description="under which the parts are decided",
+        extra_json_schema={"pattern": NAME_PATTERN},
+        examples=["query/7"],
+    ),
+]
 
 
 class ProducerParams(msgspec.Struct, frozen=True):
@@ -58,7 +73,9 @@ class InitBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Without a transactional id the producer cannot begin transactions."""
 
     transactional_id: TransactionalId | UnsetType = UNSET
-    transaction_timeout_ms: Annotated[Whole, Meta(description="15 minutes at most")] = DEFAULT_TIMEOUT_MS
+    transaction_timeout_ms: Annotated[int, Meta(ge=1, le=MOST_TIMEOUT_MS, description="15 minutes at most")] = (
+        DEFAULT_TIMEOUT_MS
+    )
 
 
 class Producer(msgspec.Struct, frozen=True):
@@ -69,6 +86,8 @@ class Producer(msgspec.Struct, frozen=True):
 
 
 class HeartbeatBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The epoch that the producer has."""
+
     epoch: Whole
 
 
@@ -81,13 +100,19 @@ class Alive(msgspec.Struct, frozen=True):
 
 
 class BeginBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The producer that begins a transaction."""
+
     producer_id: Whole
     epoch: Whole
 
 
 class BeginPartBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The key of the larger transaction."""
+
     key: Key
-    timeout_ms: Annotated[Whole, Meta(description="until it must be decided; a day at most")] = DEFAULT_TIMEOUT_MS
+    timeout_ms: Annotated[
+        int, Meta(ge=1, le=MOST_PART_TIMEOUT_MS, description="until it must be decided; a day at most")
+    ] = DEFAULT_TIMEOUT_MS
 
 
 class Begun(msgspec.Struct, frozen=True):
@@ -100,7 +125,7 @@ class Begun(msgspec.Struct, frozen=True):
     deadline: str
 
 
-class InTransactionBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class InTransactionBody(Ruled, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A transaction, and who says so."""
 
     transaction: Whole
@@ -122,6 +147,8 @@ class RecordIn(MessageIn, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 class OneRecord(RecordIn, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One record of a transaction."""
+
     transaction: Whole
     producer_id: Whole
     epoch: Whole
@@ -150,6 +177,8 @@ class RecordsBody(PublishBody, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 class AddPartitionBody(InTransactionBody, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A partition that the transaction is to write to."""
+
     topic: TopicText
     partition: Annotated[int, Meta(ge=0, lt=MOST_PARTITIONS)]
 
@@ -163,16 +192,20 @@ class AddAcksBody(InTransactionBody, frozen=True, forbid_unknown_fields=True, kw
     receipts: Annotated[list[ReceiptText], Meta(min_length=1, max_length=MOST_RECEIPTS)]
     action: Literal["ack", "nack", "reject"] = "ack"
     reason: ReasonText = ""
-    delay: Duration | UnsetType = UNSET
+    delay: RetryPause | UnsetType = UNSET
+
+    RULES = (Needs("delay", "action", needed_value="nack"),)
 
 
 class AddOffsetsBody(InTransactionBody, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Next offsets to read, by topic and partition number; without a member only when the group has none."""
 
     group: GroupText
-    offsets: dict[TopicText, dict[PartitionText, OffsetNumber]]
+    offsets: Annotated[OffsetsByTopic, Meta(min_length=1)]
     member_id: MemberText | None = None
     generation: Generation | None = None
+
+    RULES = (Needs("member_id", "generation"),)
 
 
 class Added(msgspec.Struct, frozen=True):
@@ -196,6 +229,8 @@ class EndBody(InTransactionBody, frozen=True, forbid_unknown_fields=True, kw_onl
 
 
 class Ended(msgspec.Struct, frozen=True):
+    """How the transaction ended."""
+
     transaction: int
     state: Literal["committed", "aborted"]
 
@@ -211,10 +246,12 @@ class DecideBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """These parts are committed together, all others under the key are aborted. None at all is a decision too."""
 
     key: Key
-    transactions: Annotated[list[Whole], Meta(max_length=MOST_NAMED)]
+    transactions: Annotated[list[Whole], Meta(max_length=MOST_PARTS)]
 
 
 class Decided(msgspec.Struct, frozen=True):
+    """What was decided, and when."""
+
     key: str
     committed: list[int]
     aborted: list[int]

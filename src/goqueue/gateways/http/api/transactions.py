@@ -83,8 +83,6 @@ async def add_partition(broker: Broker, _: Nothing, __: Nothing, body: AddPartit
 async def add_acks(broker: Broker, _: Nothing, __: Nothing, body: AddAcksBody) -> AddedAcks:
     check(broker, body.ref)
     pause_ms = None if body.delay is UNSET else duration_ms(body.delay, "delay")
-    if pause_ms is not None and body.action != "nack":
-        raise InvalidRequest(f"a delay with {body.action}", hint="only what is given back with nack has a pause")
     leases = leases_of(body.receipts)
     records, dead = await pledge_all(broker, body.ref, leases, body.action, body.reason, pause_ms)
     return AddedAcks(body.transaction, records, dead)

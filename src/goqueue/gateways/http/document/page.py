@@ -2,6 +2,7 @@
 
 import html
 import json
+from collections.abc import Iterator
 from typing import Any
 
 __all__ = ["docs_page"]
@@ -50,22 +51,45 @@ def _operation(method: str, path: str, operation: Tree) -> str:
     return (
         f"<details id='{_text(operation['operationId'])}'><summary><code><span class=method>{_text(method.upper())}"
         f"</span>{_text(path)}</code> {_text(operation['summary'])}</summary><div>"
+        + f"<p>{_text(operation['description'])}</p>"
         + _parameters(operation["parameters"])
         + (f"<p>Body: {_kind(body)}</p>" if body is not None else "")
         + _responses(operation["responses"])
+        + _example(operation)
         + "</div></details>"
     )
+
+
+def _example(operation: Tree) -> str:
+    """The command, and the answer to it."""
+    commands = [sample["source"] for sample in operation.get("x-codeSamples", ())]
+    answers = [
+        example["value"]
+        for response in operation["responses"].values()
+        for example in next(iter(response["content"].values())).get("examples", {}).values()
+    ]
+    shown = [one if isinstance(one, str) else json.dumps(one, indent=2, ensure_ascii=False) for one in answers]
+    return "".join(f"<pre>{_text(one)}</pre>" for one in (*commands, *shown))
 
 
 def _parameters(parameters: list[Tree]) -> str:
     if not parameters:
         return ""
     rows = "".join(
-        f"<tr><td><code>{_text(one['name'])}</code><td>{one['in']}<td>{_kind(one['schema'])}"
-        f"<td>{_text(one.get('description', ''))}"
-        for one in parameters
+        f"<tr><td><code>{_text(name)}</code><td>{place}<td>{_kind(schema)}<td>{_text(described)}"
+        for name, place, schema, described in _fields(parameters)
     )
     return f"<table><tr><th>Parameter<th>In<th>Type<th>{rows}</table>"
+
+
+def _fields(parameters: list[Tree]) -> Iterator[tuple[str, str, Tree, str]]:
+    """Name, place, schema and description; of an object that is written as fields, those of each field."""
+    for one in parameters:
+        if one.get("explode"):
+            for name, schema in one["schema"]["properties"].items():
+                yield name, one["in"], schema, schema.get("description", "")
+        else:
+            yield one["name"], one["in"], one["schema"], one.get("description", "")
 
 
 def _responses(responses: Tree) -> str:

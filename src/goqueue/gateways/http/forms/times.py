@@ -2,22 +2,24 @@
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
 from goqueue.errors import InvalidRequest
-from goqueue.model.durations import DURATION_PATTERN, parse_duration_ms
+from goqueue.model.durations import duration_pattern, parse_duration_ms
 
 __all__ = [
     "LONGEST_MS",
-    "Duration",
-    "DurationText",
+    "MILLISECONDS",
+    "Expiry",
     "InstantText",
     "When",
     "duration_ms",
+    "duration_schema",
     "instant_ns",
     "instant_text",
+    "is_time",
     "when_ns",
 ]
 
@@ -25,34 +27,49 @@ NS_PER_S = 1_000_000_000
 NS_PER_MS = 1_000_000
 LATEST_NS = (1 << 63) - 1
 
-INSTANT_PATTERN = r"^[0-9]{1,16}$|^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]"
-WHEN_PATTERN = rf"{DURATION_PATTERN}|^[0-9]{{12,16}}$|^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[Tt]"
 LONGEST_MS = 10**12
+"""Of a delay: longer than any record is kept."""
 
-DurationText = Annotated[str, msgspec.Meta(extra_json_schema={"pattern": DURATION_PATTERN, "examples": ["30s", "5m"]})]
-"""The type of a duration in a query, where a number would be without a unit."""
-
-Duration = (
-    DurationText | Annotated[int, msgspec.Meta(ge=0, le=LONGEST_MS, description="milliseconds, as a JSON number")]
+_DAY = (
+    "(?!000[01])[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
+    "|02-(?:0[1-9]|1[0-9]|2[0-8]))|(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][48]|[13579][26]|[2468]0)00)-02-29"
 )
-"""The type of a field that takes a duration; `duration_ms` reads it."""
+_HOUR = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
+RFC_3339_PATTERN = rf"(?:{_DAY})[Tt]{_HOUR}:[0-5][0-9](?:\.[0-9]+)?(?:[Zz]|[+-]{_HOUR})"
+INSTANT_PATTERN = rf"^[0-9]{{1,16}}$|^{RFC_3339_PATTERN}$"
+
+MILLISECONDS = "milliseconds, as a JSON number"
+
+
+def duration_schema(least_ms: int, most_ms: int, step_ms: int = 1) -> dict[str, Any]:
+    """Of a text that `duration_ms` reads; whoever uses the duration checks the same bounds."""
+    return {"pattern": duration_pattern(least_ms, most_ms, step_ms), "examples": ["30s", "5m"]}
+
+
+def when_schema(least_ms: int) -> dict[str, Any]:
+    pattern = rf"{duration_pattern(least_ms, LONGEST_MS)}|^[0-9]{{12,16}}$|^{RFC_3339_PATTERN}$"
+    return {"pattern": pattern, "examples": ["30s", "2027-01-31T12:00:00Z"]}
+
 
 # What is wrong with it is wrong with one record and not with the request, so the document alone has these limits.
+_WHEN = "a duration from now, RFC 3339, or Unix milliseconds in 12 to 16 digits"
 When = (
-    Annotated[
-        str,
-        msgspec.Meta(
-            description="a duration from now, RFC 3339, or Unix milliseconds in 12 to 16 digits",
-            examples=["30s", "2027-01-31T12:00:00Z"],
-            extra_json_schema={"pattern": WHEN_PATTERN},
-        ),
-    ]
+    Annotated[str, msgspec.Meta(description=_WHEN, extra_json_schema=when_schema(0))]
     | Annotated[
         int,
         msgspec.Meta(extra_json_schema={"minimum": 0, "maximum": LONGEST_MS, "description": "milliseconds from now"}),
     ]
 )
 """The type of a field that takes a duration from now or a time; `when_ns` reads it."""
+
+Expiry = (
+    Annotated[str, msgspec.Meta(description=_WHEN, extra_json_schema=when_schema(1))]
+    | Annotated[
+        int,
+        msgspec.Meta(extra_json_schema={"minimum": 1, "maximum": LONGEST_MS, "description": "milliseconds from now"}),
+    ]
+)
+"""The same of a field that takes no duration of zero."""
 
 InstantText = Annotated[
     str,
@@ -66,9 +83,10 @@ InstantText = Annotated[
 
 _UNIX_MS = re.compile(r"[0-9]{12,16}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST = datetime.max.replace(tzinfo=UTC)
 # A plus sign in a query that was not escaped arrives as a space.
 _INSTANT = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?(?:([Zz])|([+\- ])(\d\d):(\d\d))", re.ASCII
+    r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?(?:([Zz])|([+\- ])([01]\d|2[0-3]):([0-5]\d))", re.ASCII
 )
 
 
@@ -77,9 +95,15 @@ def duration_ms(given: str | int, name: str) -> int:
     return given if isinstance(given, int) else parse_duration_ms(given, name)
 
 
+def is_time(given: str | int) -> bool:
+    """And not a duration from now."""
+    return isinstance(given, str) and ("-" in given or _UNIX_MS.fullmatch(given) is not None)
+
+
 def when_ns(given: str | int, name: str, *, now_ns: int) -> int:
     """Unix nanoseconds of a time, or of a duration from now; a duration of zero is zero."""
-    if isinstance(given, str) and ("-" in given or _UNIX_MS.fullmatch(given)):
+    if is_time(given):
+        assert isinstance(given, str)
         return instant_ns(given, name)
     wait_ms = duration_ms(given, name)
     if not 0 <= wait_ms <= LONGEST_MS:
@@ -111,7 +135,9 @@ def _moment(parts: re.Match[str]) -> datetime | None:
         if parts[4]:
             return moment
         ahead = timedelta(hours=int(parts[6]), minutes=int(parts[7]))
-        return moment + ahead if parts[5] == "-" else moment - ahead
+        if parts[5] == "-":
+            return moment + min(ahead, _LAST - moment)
+        return moment - ahead
     except (ValueError, OverflowError):
         return None
 

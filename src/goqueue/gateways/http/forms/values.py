@@ -14,6 +14,7 @@ from goqueue.model.record import Record
 
 __all__ = [
     "Base64",
+    "Base64Text",
     "Form",
     "FormName",
     "Headers",
@@ -34,10 +35,14 @@ JSON_VALUE: Final = ("content-type", b"application/json")
 JSON_KEY: Final = ("key-content-type", b"application/json")
 
 
-class Base64(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Bytes."""
+BASE64_PATTERN = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+Base64Text = Annotated[bytes, msgspec.Meta(extra_json_schema={"pattern": BASE64_PATTERN})]
 
-    base64: bytes
+
+class Base64(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Bytes, as text in base64."""
+
+    base64: Base64Text
 
 
 HeaderValue = str | Base64

@@ -56,6 +56,8 @@ class SchemaOut(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Place(msgspec.Struct, frozen=True):
+    """A version of a subject."""
+
     subject: str
     version: int
 

@@ -21,6 +21,8 @@ class CompatibilityQuery(msgspec.Struct, frozen=True):
 
 
 class CompatibilityOut(msgspec.Struct, frozen=True):
+    """Whether a schema may follow, and with verbose=true why not."""
+
     is_compatible: bool
     messages: list[str] | UnsetType = UNSET
 

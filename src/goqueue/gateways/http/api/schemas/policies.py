@@ -11,11 +11,14 @@ from goqueue.engine.schemas import changing
 from goqueue.engine.schemas.looking import settled_registry
 from goqueue.errors import InvalidRequest
 from goqueue.gateways.http.api.schemas.dialect import endpoint
-from goqueue.gateways.http.api.schemas.shapes import SubjectParams, subject_in
+from goqueue.gateways.http.api.schemas.shapes import NoMembers, SubjectParams, subject_in
 from goqueue.gateways.http.endpoint import Nothing
 
 __all__ = ["ENDPOINTS"]
 
+LevelText = Annotated[str, Meta(extra_json_schema={"enum": [one.value for one in Level]})]
+ModeText = Annotated[str, Meta(extra_json_schema={"enum": [one.value for one in Mode]})]
+Empty = Annotated[str, Meta(extra_json_schema={"maxLength": 0})]
 Params = SubjectParams | Nothing
 
 
@@ -32,23 +35,27 @@ class ModeQuery(msgspec.Struct, frozen=True):
 class ConfigIn(msgspec.Struct, frozen=True, rename="camel"):
     """What is left out stays as it was. Of all that registries may have, these two can be set."""
 
-    compatibility: str | None = None
-    compatibility_level: str | None = None
+    compatibility: LevelText | None = None
+    compatibility_level: LevelText | None = None
     normalize: bool | None = None
-    alias: str | None = None
-    compatibility_group: str | None = None
-    default_metadata: dict[str, Any] | None = None
-    override_metadata: dict[str, Any] | None = None
-    default_rule_set: dict[str, Any] | None = None
-    override_rule_set: dict[str, Any] | None = None
+    alias: Empty | None = None
+    compatibility_group: Empty | None = None
+    default_metadata: NoMembers | None = None
+    override_metadata: NoMembers | None = None
+    default_rule_set: NoMembers | None = None
+    override_rule_set: NoMembers | None = None
 
 
 class ConfigSetOut(msgspec.Struct, frozen=True):
+    """What was set."""
+
     compatibility: str | UnsetType = UNSET
     normalize: bool | UnsetType = UNSET
 
 
 class ConfigOut(msgspec.Struct, frozen=True, rename="camel"):
+    """The compatibility level and whether schemas are normalized."""
+
     compatibility_level: str | UnsetType = UNSET
     normalize: bool | UnsetType = UNSET
 
@@ -56,7 +63,7 @@ class ConfigOut(msgspec.Struct, frozen=True, rename="camel"):
 class ModeShape(msgspec.Struct, frozen=True):
     """READWRITE, READONLY, READONLY_OVERRIDE or IMPORT."""
 
-    mode: str
+    mode: ModeText
 
 
 async def show_config(broker: Broker, params: Params, query: PolicyQuery, _: None) -> ConfigOut:

@@ -5,7 +5,7 @@ know.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -15,10 +15,12 @@ from goqueue.core.schemas.views import VersionView
 from goqueue.engine.broker import Broker
 from goqueue.engine.schemas.parsing import serialized_text
 from goqueue.errors import InvalidSchema
+from goqueue.gateways.http.rules import AtLeastOne, Rule
 
 __all__ = [
     "MOST_LISTED",
     "Limit",
+    "NoMembers",
     "Offset",
     "ReferenceShape",
     "SchemaIn",
@@ -56,17 +58,23 @@ class ReferenceShape(msgspec.Struct, frozen=True):
     version: Number
 
 
+NoMembers = Annotated[dict[str, Any], Meta(extra_json_schema={"maxProperties": 0})]
+SchemaType = Annotated[str, Meta(extra_json_schema={"enum": ["AVRO", "JSON", "PROTOBUF"]})]
+
+
 class SchemaIn(msgspec.Struct, frozen=True, rename="camel"):
     """A schema. Rules and metadata are not kept; id and version are for registries in import mode."""
 
     schema: str | None = None
-    schema_type: str | None = None
-    """AVRO unless it is said."""
+    schema_type: SchemaType | None = None
     references: list[ReferenceShape] | None = None
     id: Number | None = None
     version: Number | None = None
-    metadata: dict[str, Any] | None = None
-    rule_set: dict[str, Any] | None = None
+    metadata: NoMembers | None = None
+    rule_set: NoMembers | None = None
+
+    # The registry has a code of its own for a body without a schema, so this is checked when it is used.
+    RULES: ClassVar[tuple[Rule, ...]] = (AtLeastOne("schema"),)
 
 
 class VersionOut(msgspec.Struct, frozen=True, rename="camel"):
@@ -86,7 +94,7 @@ def schema_in(body: SchemaIn) -> Schema:
     if body.schema is None:
         raise InvalidSchema("there is no schema", hint="send its text as `schema`")
     references = (Reference(one.name, subject_in(one.subject), one.version or LATEST) for one in body.references or ())
-    return Schema(body.schema_type or AVRO, body.schema, tuple(references))
+    return Schema(AVRO if body.schema_type is None else body.schema_type, body.schema, tuple(references))
 
 
 def subject_in(name: str) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from goqueue.core.schemas.schema import LATEST, parse_version
+from goqueue.core.schemas.schema import LATEST, VERSION_PATTERN, parse_version
 from goqueue.core.schemas.views import VersionView
 from goqueue.engine.broker import Broker
 from goqueue.engine.schemas import changing
@@ -30,7 +30,14 @@ __all__ = ["ENDPOINTS", "VersionParams"]
 
 class VersionParams(msgspec.Struct, frozen=True):
     subject: SubjectText
-    version: Annotated[str, Meta(description="a number, or latest", examples=["latest"])]
+    version: Annotated[
+        str,
+        Meta(
+            description="a number, or latest",
+            examples=["latest"],
+            extra_json_schema={"pattern": VERSION_PATTERN},
+        ),
+    ]
 
 
 class RegisterQuery(msgspec.Struct, frozen=True):
@@ -61,6 +68,8 @@ class DeleteQuery(msgspec.Struct, frozen=True):
 
 
 class IdOut(msgspec.Struct, frozen=True):
+    """The id of a schema."""
+
     id: int
 
 
@@ -70,7 +79,7 @@ async def register(broker: Broker, params: SubjectParams, query: RegisterQuery, 
         subject_in(params.subject),
         schema_in(body),
         normalize=query.normalize,
-        schema_id=None if body.id == LATEST else body.id,
+        schema_id=None if body.id in (LATEST, 0) else body.id,
         version=None if body.version in (LATEST, 0) else body.version,
     )
     return IdOut(done.id)
