@@ -24,7 +24,7 @@ app = typer.Typer(
 
 @app.command("list", short_help="List the groups.")
 def list_groups(server: ServerOption = DEFAULT_SERVER, output: OutputOption = Output.TABLE) -> None:
-    """List the groups with their state, members and lag.
+    """List the groups with their state, members, workers and lag; records of queues that are not due are told apart.
 
     Example: goqueue group list
     """
@@ -37,9 +37,9 @@ def list_groups(server: ServerOption = DEFAULT_SERVER, output: OutputOption = Ou
     print_answer(lines, output, lambda: print_groups(lines))
 
 
-@app.command(short_help="Show the members, partitions and lag of a group.")
+@app.command(short_help="Show the members, workers, partitions and lag of a group.")
 def describe(group: GroupArgument, server: ServerOption = DEFAULT_SERVER, output: OutputOption = Output.TABLE) -> None:
-    """Show the members of a group, and for each partition who reads it, how far, and how much is left.
+    """Show the members and workers of a group, and for each partition who reads it, how far, and how much is left.
 
     Example: goqueue group describe billing
     """

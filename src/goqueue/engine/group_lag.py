@@ -9,7 +9,6 @@ never shown to anyone do not count, and those that are delayed count apart.
 """
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from operator import add
 from typing import NamedTuple
 
 from pyroaring import BitMap64
@@ -29,7 +28,7 @@ from goqueue.model.log import LogId
 from goqueue.model.priority import LANES, NORMAL
 from goqueue.model.topic import TopicName
 
-__all__ = ["NO_LAG", "GroupLags", "LagCount", "PartitionReach", "TopicLag", "topics_of"]
+__all__ = ["GroupLags", "LagCount", "PartitionReach", "TopicLag", "topics_of"]
 
 
 class LagCount(NamedTuple):
@@ -41,7 +40,8 @@ class LagCount(NamedTuple):
 
 
 NO_LAG = LagCount(0, 0)
-STEPS_OF_REACH = 3
+STEPS_OF_PART = 4
+STEPS_OF_TOPIC = 5
 
 
 class PartitionReach(NamedTuple):
@@ -161,39 +161,42 @@ class TopicLag:
             return part.of_queue(self.states.get(part.log.partition), committed)
         return part.of_reader(committed)
 
-    def ready(self, now: InstantNs) -> list[int]:
-        """Of a queue: how many records of each lane may be taken at once."""
-        counts = [0] * LANES
-        for part in self.parts:
-            waiting = part.waiting(self.states.get(part.log.partition), self.committed(part), now)
-            counts = [*map(add, counts, waiting.ready)]
-        return counts
-
-    def heads(self, now: InstantNs) -> Iterator[tuple[Partition, int]]:
-        """The first record that waits in each partition where one does."""
-        for part in self.parts:
-            committed = self.committed(part)
-            first: int | None = max(committed or 0, part.start)
-            if self.is_queue:
-                first = part.waiting(self.states.get(part.log.partition), committed, now).first
-            if first is not None and first < part.end:
-                yield part.partition, first
-
-    def touched(self) -> Iterator[PartitionReach]:
-        """The partitions in which the group has committed or taken anything."""
-        parts = self._reach.parts
-        return (parts[number] for number in {**self.states, **self._offsets} if number < len(parts))
-
-    def total(self) -> LagCount:
+    async def total(self, pace: Pace) -> LagCount:
         """Over all partitions, in a time that does not depend on how many of them the group has never touched."""
         reach = self._reach
         lag, delayed = reach.queued if self.is_queue else reach.unread
-        for part in self.touched():
-            mine = self.of(part)
-            new = reach.queued_of[part.log.partition] if self.is_queue else part.of_reader(None)
-            lag += mine.lag - new.lag
-            delayed += mine.delayed - new.delayed
+        for number in {**self.states, **self._offsets}:
+            if number < len(reach.parts):
+                part = reach.parts[number]
+                mine = self.of(part)
+                new = reach.queued_of[number] if self.is_queue else part.of_reader(None)
+                lag += mine.lag - new.lag
+                delayed += mine.delayed - new.delayed
+                await pace.did(STEPS_OF_PART)
         return LagCount(max(0, lag), max(0, delayed))
+
+    async def ready(self, now: InstantNs, pace: Pace) -> list[int]:
+        """Of a queue: how many records of each lane may be taken at once."""
+        counts = [0] * LANES
+        for part in self.parts:
+            for lane, count in enumerate(self._waiting(part, now).ready):
+                if count:
+                    counts[lane] += count
+            await pace.did(STEPS_OF_PART)
+        return counts
+
+    async def heads(self, now: InstantNs, pace: Pace) -> list[tuple[Partition, int]]:
+        """The first record that waits in each partition where one does."""
+        found = []
+        for part in self.parts:
+            first = self._waiting(part, now).first if self.is_queue else max(self.committed(part) or 0, part.start)
+            if first is not None and first < part.end:
+                found.append((part.partition, first))
+            await pace.did(STEPS_OF_PART)
+        return found
+
+    def _waiting(self, part: PartitionReach, now: InstantNs) -> Waiting:
+        return part.waiting(self.states.get(part.log.partition), self.committed(part), now)
 
 
 class GroupLags:
@@ -224,14 +227,14 @@ class GroupLags:
                 reach = _TopicReach()
                 for partition in self._partitions(topic):
                     reach.add(PartitionReach.of(partition))
-                    await pace.did(STEPS_OF_REACH)
+                    await pace.did(STEPS_OF_PART)
                 self._reaches[topic] = reach
             if reach.parts:
                 yield TopicLag(group.name, topic, reach, states, offsets)
-            await pace.did(1 + len(states) + len(offsets))
+            await pace.did(STEPS_OF_TOPIC)
 
     async def paced_total(self, group: Group, pace: Pace) -> LagCount:
-        return _sum([one.total() async for one in self.paced(group, pace)])
+        return _sum([await one.total(pace) async for one in self.paced(group, pace)])
 
     def _partitions(self, topic: str) -> tuple[Partition, ...]:
         """None of a topic that was deleted."""

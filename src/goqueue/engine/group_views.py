@@ -1,7 +1,8 @@
 """Groups as operators see them, beyond what a group knows of itself: their state with workers, and lines of lists."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from enum import StrEnum
+from heapq import merge
 
 import msgspec
 
@@ -16,6 +17,7 @@ __all__ = ["MOST_WORKERS_SHOWN", "GroupSummary", "ShownState", "group_summaries"
 
 MOST_WORKERS_SHOWN = 100
 STEPS_OF_GROUP = 30
+SORTED_AT_ONCE = 2000
 
 
 class ShownState(StrEnum):
@@ -48,7 +50,7 @@ def shown_state(group: Group, workers: int) -> ShownState:
 async def group_summaries(broker: Broker) -> AsyncIterator[GroupSummary]:
     """All groups by name, with pauses: one that goes meanwhile is left out."""
     lags, pace = GroupLags(broker), Pace()
-    for name in sorted(group.name for group in broker.groups):
+    for name in await _names(broker, pace):
         if name in broker.groups:
             yield await _summary(broker, broker.groups.group(name), lags, pace)
         await pace.did(STEPS_OF_GROUP)
@@ -61,3 +63,13 @@ async def _summary(broker: Broker, group: Group, lags: GroupLags, pace: Pace) ->
     return GroupSummary(
         group.name, shown_state(group, workers), view.protocol, group.member_count, lag, delayed, workers
     )
+
+
+async def _names(broker: Broker, pace: Pace) -> Iterator[str]:
+    """In order; to sort very many at once would hold the event loop."""
+    groups = list(broker.groups)
+    runs = []
+    for first in range(0, len(groups), SORTED_AT_ONCE):
+        runs.append(sorted(group.name for group in groups[first : first + SORTED_AT_ONCE]))
+        await pace.did(SORTED_AT_ONCE)
+    return merge(*runs)

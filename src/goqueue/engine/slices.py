@@ -30,7 +30,7 @@ async def in_slices(items: Iterable[Item], size: int = SLICE) -> AsyncIterator[I
 
 
 class Pace:
-    """Pauses for long work whose items are of very different sizes: one after every so many steps."""
+    """Pauses for long work whose items are of very different sizes: one after each `steps` of work."""
 
     def __init__(self, steps: int = STEPS) -> None:
         self._steps = self._left = steps

@@ -52,7 +52,7 @@ class _Heard:
 
 
 class WorkerClient:
-    """A connection on which consumers may poll. Whoever opened it has to close it."""
+    """A connection on which consumers may poll. The gateway that opened it has to close it."""
 
     __slots__ = ("_heard", "_workers", "address", "protocol")
 
@@ -63,7 +63,7 @@ class WorkerClient:
         self._heard: dict[tuple[str, str], _Heard] = {}
 
     def heard(self, group: str, consumer: str, wait_ms: int) -> None:
-        """The consumer polls, and may wait for so long."""
+        """The consumer polls, and may wait for `wait_ms`."""
         now = self._workers.now_ns()
         known = self._heard.get((group, consumer))
         if known is None:
@@ -118,7 +118,7 @@ class Workers:
         return len(self._connected(group)) + len(self._holders(group))
 
     def of(self, group: Group, most: int) -> list[WorkerView]:
-        """So many at most: those on connections first, the oldest first."""
+        """At most `most` of them: those on connections first, the oldest first."""
         connected = self._connected(group)
         leased = self._queues.consumers(group.name)
         same = Counter(one.consumer for one in connected)

@@ -12,6 +12,7 @@ from goqueue.engine.group_views import group_summaries
 from goqueue.engine.groups import JoinRequest, commit_offsets, join_group, lag_of, leave_group
 from goqueue.engine.publish import PublishBatch, publish_and_wait
 from goqueue.engine.queue.settle import acknowledge, nack
+from goqueue.engine.slices import Pace
 from goqueue.engine.topics import create_topic
 from goqueue.model.log import LogId
 from goqueue.model.record import Record
@@ -131,7 +132,7 @@ async def test_delayed_records_that_no_worker_has_looked_at_are_not_ready(broker
     await published(broker, Record(value=b"b"))
     assert await figures(broker) == (1, 2)
     (load,) = [one async for one in group_loads(broker)]
-    load.find_heads(broker.clock.now_ns())
+    await load.find_heads(broker.clock.now_ns(), Pace())
     assert (sum(load.ready), [offset for _, offset in load.heads]) == (1, [3])
 
 

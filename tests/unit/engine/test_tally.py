@@ -9,6 +9,7 @@ from goqueue.engine.group_load import group_loads
 from goqueue.engine.groups import delete_group
 from goqueue.engine.publish import PublishBatch, publish_and_wait
 from goqueue.engine.queue.settle import acknowledge, return_overdue
+from goqueue.engine.slices import Pace
 from goqueue.engine.topics import delete_topic
 from goqueue.errors import DiskFull, UnknownTopic
 from goqueue.model.expiry import with_expiry
@@ -89,7 +90,7 @@ async def test_the_load_of_a_group_is_what_it_has_before_it(broker):
     (load,) = [one async for one in group_loads(broker)]
     assert (load.group, load.topic, load.lag, load.in_flight) == (GROUP, TOPIC, 6, 2)
     assert sum(load.ready) == 4
-    load.find_heads(broker.clock.now_ns())
+    await load.find_heads(broker.clock.now_ns(), Pace())
     assert [offset for _, offset in load.heads] == [1]
     await acknowledge(broker, lease(part))
     (load,) = [one async for one in group_loads(broker)]

@@ -11,7 +11,7 @@ from goqueue.adapters.telemetry.family import Family, Row
 from goqueue.adapters.telemetry.head_ages import HeadAges
 from goqueue.core.groups.state.lifecycle import GroupState
 from goqueue.engine.broker import Broker
-from goqueue.engine.group_load import GroupLoad, group_loads, group_places, watched_groups
+from goqueue.engine.group_load import GroupLoad, group_loads, group_places, is_watched
 from goqueue.engine.group_views import shown_state
 from goqueue.engine.slices import in_slices
 from goqueue.model.priority import LANES, NORMAL
@@ -143,7 +143,7 @@ class GroupMetrics:
         self._shown, self._settled = shown, settled
 
     async def _look_at_groups(self) -> None:
-        groups = {group.name: group for group in watched_groups(self._broker)}
+        groups = {group.name: group async for group in in_slices(list(self._broker.groups)) if is_watched(group)}
         self._names.update(dict.fromkeys(groups))
         self._members, self._workers, self._paused = Counter(), Counter(), Counter()
         self._rebalancing, self._rebalances = Counter(), Counter()

@@ -39,7 +39,7 @@ class HeadAges:
         news: list[Head] = []
         pace = Pace()
         for load in loads:
-            load.find_heads(self._broker.clock.now_ns())
+            await load.find_heads(self._broker.clock.now_ns(), pace)
             for partition, offset in load.heads:
                 place = (load.group, partition)
                 known = before.get(place)
@@ -47,7 +47,7 @@ class HeadAges:
                     self._known[place] = known
                 if known is None or known[0] != offset:
                     news.append((place, offset))
-            await pace.did(2 * load.partitions)
+            await pace.did(1 + len(load.heads))
         if news:
             await self._read(news)
 

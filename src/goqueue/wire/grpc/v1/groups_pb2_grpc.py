@@ -151,7 +151,7 @@ class GroupServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetGroup(self, request, context):
-        """A group with members, partitions and lag.
+        """A group with members, workers, partitions and lag.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
