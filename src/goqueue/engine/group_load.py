@@ -1,11 +1,12 @@
 """How much every group has before it in every topic it reads: for those who watch all of them at a time."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 
 from goqueue.core.groups.group import Group
 from goqueue.engine.broker import Broker
 from goqueue.engine.group_lag import GroupLags, TopicLag, topics_of
 from goqueue.engine.partition import Partition
+from goqueue.engine.queue.states import QueueState
 from goqueue.engine.slices import Pace
 from goqueue.model.ids import InstantNs
 from goqueue.model.priority import LANES
@@ -50,7 +51,7 @@ class GroupLoad:
         """They failed, and are tried again after a pause."""
         self.settled = 0
         """Since the broker started."""
-        for state in parts.states.values():
+        for state in self.states:
             self.in_flight += state.delivery.leased_count
             self.resting += state.delivery.resting_count
             self.settled += state.tally.settled
@@ -60,6 +61,10 @@ class GroupLoad:
 
     def find_heads(self, now: InstantNs) -> None:
         self.heads = list(self._parts.heads(now))
+
+    @property
+    def states(self) -> Collection[QueueState]:
+        return self._parts.states.values()
 
     @property
     def partitions(self) -> int:

@@ -81,7 +81,9 @@ def queue_service(broker: Broker) -> Service:
             client.close()
 
     async def deliveries(_: wire.GetDeliveryStatsRequest, __: Call) -> wire.GetDeliveryStatsResponse:
-        return wire.GetDeliveryStatsResponse(queues=[show(wire.DeliveryStats, one) for one in reliability(broker)])
+        return wire.GetDeliveryStatsResponse(
+            queues=[show(wire.DeliveryStats, one) for one in await reliability(broker)]
+        )
 
     async def lanes(request: wire.GetLaneStatsRequest, _: Call) -> wire.GetLaneStatsResponse:
         found = await lanes_of(broker, group=optional(request, "group"), topic=optional(request, "topic"))
