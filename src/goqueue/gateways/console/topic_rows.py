@@ -24,8 +24,8 @@ class Lags(NamedTuple):
     """`of_topic` is the lag of the group that is furthest behind; topics that no group reads are not in it."""
 
     of_topic: dict[str, int]
-    furthest: list[tuple[str, int]]
-    """The groups that are furthest behind in all they read."""
+    furthest: list[str]
+    """The groups with the largest lag in all they read, the largest first."""
 
 
 class TopicRow(NamedTuple):
@@ -60,7 +60,7 @@ async def _find_lags(broker: Broker) -> Lags:
         total += load.lag
     furthest = _with(furthest, total, group)
     in_order = sorted(furthest, key=lambda one: (-one[0], one[1]))
-    return Lags(of_topic, [(name, lag) for lag, name in in_order])
+    return Lags(of_topic, [name for _, name in in_order])
 
 
 def _with(furthest: list[tuple[int, str]], lag: int, group: str) -> list[tuple[int, str]]:

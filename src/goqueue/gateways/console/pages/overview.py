@@ -73,7 +73,7 @@ async def _figures(visit: Visit) -> dict[str, object]:
 
 async def _find_figures(desk: Desk) -> dict[str, object]:
     topics = await topic_rows(desk)
-    groups = await group_rows(desk.broker, [name for name, _ in (await lags(desk)).furthest])
+    groups = await group_rows(desk.broker, (await lags(desk)).furthest)
     return {
         "partition_count": sum(row.partitions for row in topics),
         "record_count": sum(row.records for row in topics),

@@ -78,7 +78,7 @@
       const isTall = this.plot.classList.contains("tall");
       const isLog = choices.scale === "log";
       this.view = new uPlot({
-        width: Math.max(80, width - 16), height, padding: [8, 8, 0, 0],
+        width: Math.max(80, width - 16), height, padding: [8, 20, 0, 0],
         legend: { show: false },
         cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false }, sync: { key: "charts" } },
         scales: {
@@ -86,7 +86,7 @@
           y: { range: (_, __, high) => [0, this.top(high)], ...(isLog ? { distr: 4, asinh: this.least } : {}) },
         },
         axes: [
-          { ...axis, size: 22, gap: 2, grid: { show: false }, space: isTall ? 90 : 64, values: (view, at) => at.map((one) => clock(one, view.scales.x.max - view.scales.x.min < 200 ? 8 : 5)) },
+          { ...axis, size: 22, gap: 2, grid: { show: false }, space: isTall ? 90 : 56, incrs: [1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600], values: (view, at) => at.map((one) => clock(one, view.scales.x.max - view.scales.x.min < 200 ? 8 : 5)) },
           {
             ...axis, size: 52, gap: 4, space: isTall ? 44 : 26, values: (_, at) => at.map((one) => (isLog && !one ? "" : this.tick(one))),
             ...(isLog ? { splits: (view) => this.powers(view.scales.y.max), filter: (_, splits) => splits } : { incrs: this.incrs() }),
