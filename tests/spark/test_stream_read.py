@@ -129,17 +129,21 @@ def test_a_topic_that_was_created_again_is_data_loss_though_it_has_more_records(
 
 
 def test_a_topic_of_a_pattern_that_was_deleted_is_data_loss(follow, admin, producer, topic):
+    options = {"subscribePattern": f"{topic}.*", "startingOffsets": "earliest", "groupId": f"{topic}-group"}
     admin.create_topic(f"{topic}-other", 1)
     producer.send_many(f"{topic}-other", [b"other"])
-    producer.send_many(topic, [b"a"])
-    follow(subscribePattern=f"{topic}.*", startingOffsets="earliest")
+    producer.send_many(topic, [b"a"], partition=0)
+    follow(**options)
     admin.delete_topic(f"{topic}-other")
     with pytest.raises(Exception) as failed:
-        follow(subscribePattern=f"{topic}.*", startingOffsets="earliest")
+        follow(**options)
     assert f"the topic {topic}-other was deleted since this query read it" in reason(failed.value)
-    producer.send_many(topic, [b"b"])
-    _, rows = follow(subscribePattern=f"{topic}.*", startingOffsets="earliest", failOnDataLoss="false")
+    producer.send_many(topic, [b"b"], partition=0)
+    _, rows = follow(**options, failOnDataLoss="false")
     assert rows == [b"a", b"b", b"other"]
+    producer.send_many(topic, [b"c"], partition=0)
+    assert follow(**options)[1] == [b"a", b"b", b"c", b"other"]
+    assert admin.committed_offsets(f"{topic}-group")[LogId(topic, 0)] == 2
 
 
 def test_a_checkpoint_that_does_not_know_when_topics_were_created_goes_on(follow, admin, producer, topic, tmp_path):

@@ -3,17 +3,18 @@
 The end of a batch is a last stable offset: every transaction before it has ended, and what it shows never changes.
 """
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
-from goqueue.errors import OffsetOutOfRange
+from goqueue.errors import OffsetOutOfRange, UnknownTopic
 from goqueue.model.log import LogId
 from goqueue.spark.broker import RESTARTS_WITHIN_S, Places, TopicShape
+from goqueue.spark.data_loss import lose, lost_topics
 from goqueue.spark.failures import plainly
 from goqueue.spark.options import LATEST, ReadOptions
 from goqueue.spark.ranges import Piece, Range, cut, limited
@@ -21,8 +22,6 @@ from goqueue.spark.reading import read_piece
 from goqueue.spark.stream_offset import StreamOffset, by_topic
 
 __all__ = ["StreamReader"]
-
-GO_ON = "or begin with a new checkpoint"
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -52,7 +51,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         before, topics = StreamOffset.of(start), self._places.topics()
         logs = self._places.chosen(topics)
-        lost = self._lost_topics({one: at for one, at in before.created.items() if self._places.is_wanted(one)}, topics)
+        read = {name: at for name, at in before.created.items() if self._places.is_wanted(name)}
+        lost = lost_topics(self._options, read, topics)
         known = {log: at for log, at in before.offsets.items() if log.topic not in lost}
         if self._target is not None:
             # Partitions that came after the query had begun are for the next run.
@@ -88,8 +88,6 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         self._target = self._places.at(self._places.partitions(), "latest")
 
-    # What is gone.
-
     def _begin(self, log: LogId, start: int | None, first: int, end: int) -> int:
         """A partition that is new to the query is read from its beginning; records that are gone are passed over."""
         if start is None:
@@ -97,32 +95,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if first <= start <= end:
             return start
         lost = f"begins at offset {first}: retention was quicker" if start < first else f"ends at offset {end}"
-        self._lose(
-            f"this query has come to offset {start} of {log}, which {lost}",
-            hint=f"set failOnDataLoss to false to go on with what is there, {GO_ON}",
-        )
+        lose(self._options, f"this query has come to offset {start} of {log}, which {lost}", "go on with what is there")
         return first if start < first else end
-
-    def _lost_topics(self, known: Mapping[str, int], topics: Mapping[str, TopicShape]) -> set[str]:
-        """Topics that are not those which the query has read, though they may have their names."""
-        lost = {name for name, created in known.items() if name not in topics or topics[name].created_ns != created}
-        for name in sorted(lost):
-            if name in topics:
-                self._lose(
-                    f"the topic {name} was deleted and created again since this query read it",
-                    hint=f"set failOnDataLoss to false to read the new topic from its beginning, {GO_ON}",
-                )
-            else:
-                self._lose(
-                    f"the topic {name} was deleted since this query read it",
-                    hint=f"set failOnDataLoss to false to go on without it, {GO_ON}",
-                )
-        return lost
-
-    def _lose(self, what: str, *, hint: str) -> None:
-        if self._options.fail_on_data_loss:
-            raise OffsetOutOfRange(what, hint=hint)
-        logging.getLogger(__name__).warning("%s; it goes on, as failOnDataLoss is false", what)
 
     # Reading.
 
@@ -131,7 +105,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if start == end:
             return []
         before, after = StreamOffset.of(start), StreamOffset.of(end)
-        lost = self._lost_topics(after.created, self._places.topics())
+        lost = lost_topics(self._options, after.created, self._places.topics())
         ends = {log: at for log, at in after.offsets.items() if log.topic not in lost}
         first = self._places.at(ends, "earliest")
         ranges = [
@@ -147,7 +121,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def commit(self, end: dict[str, Any]) -> None:
         """For the operator, who sees the lag of the group; the query itself goes by its checkpoint."""
         if self._options.group is not None:
-            self._places.commit(self._options.group, StreamOffset.of(end).offsets)
+            # A topic may be gone since, or the end of its log: the next batch tells.
+            with suppress(UnknownTopic, OffsetOutOfRange):
+                self._places.commit(self._options.group, StreamOffset.of(end).offsets)
 
 
 def _created(logs: Iterable[LogId], topics: Mapping[str, TopicShape]) -> dict[str, int]:
