@@ -182,6 +182,7 @@ def test_what_is_lost_is_said_in_the_log_when_it_may_be_lost(server, admin, prod
     admin.create_topic(topic, 1)
     after = reader.latestOffset(before, ReadAllAvailable())
     assert reader.latestOffset(after, ReadAllAvailable()) == after
+    reader.stop()
     assert [record.message for record in caplog.records if record.name.startswith("goqueue.spark")] == [
         f"the topic {topic} was deleted and created again since this query read it; it goes on, as failOnDataLoss is "
         "false"

@@ -1,5 +1,6 @@
 """Read what lies between two places of the log; filters on partition, offset and timestamp narrow that down."""
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
@@ -22,9 +23,21 @@ from goqueue.spark.options import EARLIEST, ReadOptions
 from goqueue.spark.ranges import PIECE_RECORDS, Piece, Range, cut
 from goqueue.spark.reading import read_piece
 
-__all__ = ["BatchReader"]
+__all__ = ["BatchReader", "batch_reader"]
 
 LARGEST = (1 << 63) - 1
+PUSHES_FILTERS = "pyspark.sql.worker.data_source_pushdown_filters"
+"""The process that Spark starts to hand over filters, only where `spark.sql.python.filterPushdown.enabled` is true."""
+
+
+def batch_reader(options: ReadOptions, schema: pa.Schema) -> "BatchReader":
+    """A reader that takes filters, or one that does not: Spark refuses the first where the session has them turned off.
+
+    The setting itself is told to no data source.
+    """
+    main = getattr(sys.modules["__main__"], "__spec__", None)
+    takes_filters = PUSHES_FILTERS in sys.modules or (main is not None and main.name == PUSHES_FILTERS)
+    return FilteringReader(options, schema) if takes_filters else BatchReader(options, schema)
 
 
 class BatchReader(DataSourceReader):
@@ -36,6 +49,37 @@ class BatchReader(DataSourceReader):
         self._partitions: frozenset[int] | None = None
         self._first, self._end = 0, LARGEST
         self._from_ns: int | None = None
+
+    @plainly
+    def partitions(self) -> Sequence[InputPartition]:
+        options = self._options
+        return cut(self._ranges(), pieces=options.min_partitions, most=options.piece_records or PIECE_RECORDS)
+
+    def _ranges(self) -> list[Range]:
+        with places_of(self._options) as places:
+            return self._ranges_of(places)
+
+    def _ranges_of(self, places: Places) -> list[Range]:
+        logs = places.partitions()
+        places.check_named(logs)
+        logs = [log for log in logs if self._partitions is None or log.partition in self._partitions]
+        starts, ends = places.starts(logs, EARLIEST), places.ends(logs)
+        since = places.at(logs, self._from_ns) if self._from_ns is not None else {}
+        return [Range(log, max(starts[log], self._first, since.get(log, 0)), min(ends[log], self._end)) for log in logs]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        if not isinstance(partition, Piece):
+            # Where there is nothing to read, Spark has a task for it all the same.
+            return iter(())
+        if self._options.path is None:
+            return read_piece(self._options, partition, self._schema)
+        from goqueue.spark.folder import read_folder_piece
+
+        return read_folder_piece(self._options, partition, self._schema)
+
+
+class FilteringReader(BatchReader):
+    """Leaves out what filters on partition, offset and timestamp exclude."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
         """Those that are wholly answered by what is read are not evaluated again."""
@@ -76,30 +120,6 @@ class BatchReader(DataSourceReader):
             aware = moment if moment.tzinfo is not None else moment.astimezone(UTC)
             at = int(aware.timestamp() * 1_000_000) * 1000
             self._from_ns = at if self._from_ns is None else max(self._from_ns, at)
-
-    @plainly
-    def partitions(self) -> Sequence[InputPartition]:
-        options = self._options
-        return cut(self._ranges(), pieces=options.min_partitions, most=options.piece_records or PIECE_RECORDS)
-
-    def _ranges(self) -> list[Range]:
-        places = places_of(self._options)
-        logs = places.partitions()
-        places.check_named(logs)
-        logs = [log for log in logs if self._partitions is None or log.partition in self._partitions]
-        starts, ends = places.starts(logs, EARLIEST), places.ends(logs)
-        since = places.at(logs, self._from_ns) if self._from_ns is not None else {}
-        return [Range(log, max(starts[log], self._first, since.get(log, 0)), min(ends[log], self._end)) for log in logs]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        if not isinstance(partition, Piece):
-            # Where there is nothing to read, Spark has a task for it all the same.
-            return iter(())
-        if self._options.path is None:
-            return read_piece(self._options, partition, self._schema)
-        from goqueue.spark.folder import read_folder_piece
-
-        return read_folder_piece(self._options, partition, self._schema)
 
 
 def places_of(options: ReadOptions) -> Places:

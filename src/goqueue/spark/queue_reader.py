@@ -46,6 +46,8 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._schema = schema
         start: Literal["earliest", "latest"] = "latest" if options.starting == LATEST else "earliest"
         self._wish = Wish(options.bootstrap, options.queue, options.visibility_ms, start)
+        self._places = Places(options, patience_s=RESTARTS_WITHIN_S)
+        self._broker = self._places.broker
         self._consumer = f"spark-{secrets.token_hex(8)}"
         self._held: tuple[Lease, ...] = ()
         """All that is leased now: kept alive until it is acknowledged or released."""
@@ -68,8 +70,7 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @plainly
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        places = Places(self._options)
-        self._target = places.at(places.partitions(), "latest")
+        self._target = self._places.at(self._places.partitions(), "latest")
 
     @plainly
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
@@ -91,7 +92,7 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         wait_ms = 0 if self._target is not None else WAIT_MS
         leases: tuple[Lease, ...] = ()
         while not leases:
-            taken = take(self._wish, f"{self._consumer}-{batch}", self._topics(), most, wait_ms)
+            taken = take(self._broker, self._wish, f"{self._consumer}-{batch}", self._topics(), most, wait_ms)
             if not taken.leases:
                 return ()
             assert self._finished is not None
@@ -99,14 +100,14 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             leases = tuple(self._without_done(taken.leases))
         if self._target is not None and all(_is_behind(lease, self._target) for lease in leases):
             # They came after the query had begun.
-            settle(self._wish, "release", leases)
+            settle(self._broker, self._wish, "release", leases)
             return ()
         return leases
 
     def _topics(self) -> tuple[str, ...]:
         if self._options.pattern is None:
             return self._options.topics
-        return tuple(sorted({log.topic for log in Places(self._options).partitions()}))
+        return tuple(sorted({log.topic for log in self._places.partitions()}))
 
     def _without_done(self, taken: Sequence[Lease]) -> Iterator[Lease]:
         """What Spark has committed before is acknowledged now, under its new lease."""
@@ -122,7 +123,7 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             left = set(offsets_of(lease.runs)) - known
             if left:
                 yield _part_of(lease, left)
-        settle(self._wish, "ack", again)
+        settle(self._broker, self._wish, "ack", again)
 
     # What is done.
 
@@ -130,7 +131,7 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Acknowledge a batch, once; those of its leases that have run out are noted."""
         if self._finished is not None and self._finished.batch >= offset.batch:
             return
-        settled = settle(self._wish, "ack", offset.leases)
+        settled = settle(self._broker, self._wish, "ack", offset.leases)
         done = offset.done_offsets()
         for lease in settled.lost:
             done.setdefault(lease.log, set()).update(offsets_of(lease.runs))
@@ -152,11 +153,10 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         if self._known is None or self._known.batch != planned.batch:
             # Of a run before this one: what is still leased is held from here on.
-            places = Places(self._options, patience_s=RESTARTS_WITHIN_S)
-            lost = lost_topics(self._options, planned.created, places.topics())
+            lost = lost_topics(self._options, planned.created, self._places.topics())
             leases = tuple(lease for lease in planned.leases if lease.topic not in lost)
             self._known = msgspec.structs.replace(planned, leases=leases)
-            settle(self._wish, "extend", leases)
+            settle(self._broker, self._wish, "extend", leases)
             self._hold(leases)
         return cut_leases(self._known.leases, self._options.min_partitions)
 
@@ -176,7 +176,7 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def extend(self) -> None:
         """From a thread of its own, now and then."""
         with suppress(GoQueueError):
-            settle(self._wish, "extend", self._held)
+            settle(self._broker, self._wish, "extend", self._held)
 
     @property
     def extend_every_s(self) -> float:
@@ -187,9 +187,10 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._keeping is not None:
             self._keeping.end()
         with suppress(GoQueueError):
-            settle(self._wish, "release", self._held)
+            settle(self._broker, self._wish, "release", self._held)
         if self._guard is not None:
             self._guard.end()
+        self._places.close()
 
 
 class _Keeping:

@@ -3,6 +3,7 @@
 The end of a batch is a last stable offset: every transaction before it has ended, and what it shows never changes.
 """
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -17,7 +18,7 @@ from goqueue.spark.broker import RESTARTS_WITHIN_S, Places, TopicShape
 from goqueue.spark.data_loss import lose, lost_topics
 from goqueue.spark.failures import plainly
 from goqueue.spark.options import LATEST, ReadOptions
-from goqueue.spark.ranges import Piece, Range, cut, limited
+from goqueue.spark.ranges import Piece, Range, cut, limited, limited_by_time
 from goqueue.spark.reading import read_piece
 from goqueue.spark.stream_offset import StreamOffset, by_topic
 
@@ -63,12 +64,17 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         is_first = before == self._initial
         after = StreamOffset(
-            limited(begins, ends, most),
+            self._limited(begins, ends, most),
             _created(logs, topics),
             {log: at for log, at in begins.items() if is_first or before.offsets.get(log) != at},
         )
         is_same = not after.begins and (after.offsets, after.created) == (before.offsets, before.created)
         return start if is_same else after.kept()
+
+    def _limited(self, begins: dict[LogId, int], ends: dict[LogId, int], most: int | None) -> dict[LogId, int]:
+        if self._options.align_by_time:
+            return limited_by_time(begins, ends, most, lambda time_ns: self._places.at(ends, time_ns), time.time_ns())
+        return limited(begins, ends, most)
 
     def _bounded(self, last: Mapping[LogId, int], target: Mapping[LogId, int] | None = None) -> dict[LogId, int]:
         """Neither beyond the end that was given nor, of a query that reads what is there, beyond its target."""
@@ -124,6 +130,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             # A topic may be gone since, or the end of its log: the next batch tells.
             with suppress(UnknownTopic, OffsetOutOfRange):
                 self._places.commit(self._options.group, StreamOffset.of(end).offsets)
+
+    def stop(self) -> None:
+        self._places.close()
 
 
 def _created(logs: Iterable[LogId], topics: Mapping[str, TopicShape]) -> dict[str, int]:

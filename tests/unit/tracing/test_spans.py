@@ -498,6 +498,18 @@ async def test_an_abort_is_noted_at_rate_0_and_a_commit_is_not(open_broker):
         assert aborted.run.error
 
 
+async def test_a_transaction_that_is_aborted_with_nothing_in_it_is_no_error(broker, clock):
+    """As a client aborts one that it began only to learn that its work was done before."""
+    await ending.abort(broker, *await begun(broker))
+    part = await beginning.begin_part(broker, "daily-export", 60_000)
+    await ending.abort(broker, part.number, part.producer_id, part.epoch)
+    assert [span.run.error for span in spans(broker, operation="transaction")] == ["", ""]
+    overdue = await begun(broker)
+    clock.advance_ms(61_000)
+    await ending.abort_overdue(broker)
+    assert [span.run.error for span in spans(broker, transaction=overdue.number)] == ["its time was up"]
+
+
 async def test_what_an_aborted_transaction_was_to_acknowledge_is_not_noted(broker):
     await made(broker)
     await publish(broker, *records(b"a"))

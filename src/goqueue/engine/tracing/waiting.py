@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from goqueue import codec
 from goqueue.core.tracing.sampling import Sampler, sampler
+from goqueue.core.transactions.endings import ABORTED_BY_PRODUCER
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
 from goqueue.engine.queue.gather import gather
@@ -68,11 +69,12 @@ async def _note_fired(broker: Broker, partition: Partition, chosen: Sampler, off
 
 
 def note_ended(broker: Broker, one: "Transaction", ended: "Ended") -> None:
-    """It was committed, or with an error, aborted."""
+    """Committed, or aborted, which is an error unless its producer gave up a transaction with nothing in it."""
     tracing = broker.tracing
-    if ended.committed and not sampler(tracing.settings.rate).has_offset(0, one.number):
+    is_fine = ended.committed or (one.is_empty and ended.why == ABORTED_BY_PRODUCER)
+    if is_fine and not sampler(tracing.settings.rate).has_offset(0, one.number):
         tracing.sampled_out += 1
         return
-    error = "" if ended.committed else ended.why or "aborted"
+    error = "" if is_fine else ended.why or "aborted"
     now = broker.clock.now_ns()
     tracing.note(SpanRun(Operation.TRANSACTION, one.began_at, now, error=error, transaction=one.number))
