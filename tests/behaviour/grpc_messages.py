@@ -81,7 +81,7 @@ def topic_facts(topic: topics_pb2.Topic) -> TopicFacts:
         else:
             config[name] = value if settings.HasField(name) else None
     ranges = tuple((one.range_start, one.range_stop) for one in topic.partitions)
-    return TopicFacts(topic.name, len(topic.partitions), topic.epoch, ranges, config)
+    return TopicFacts(topic.name, len(topic.partitions), topic.epoch, ranges, config, topic.created_ns)
 
 
 def record_out(given: Out) -> records_pb2.Record:

@@ -109,6 +109,8 @@ class TopicFacts(NamedTuple):
     epoch: int
     ranges: tuple[tuple[int, int], ...]
     config: dict[str, Any]
+    created_ns: int
+    """No topic that is created later has the same, also not under the same name."""
 
 
 class Assignment(NamedTuple):

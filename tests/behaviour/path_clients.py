@@ -338,7 +338,7 @@ class SyncPath(AsyncioPath):
 def _facts(topic: Topic) -> TopicFacts:
     ranges = tuple((one.start, one.stop) for one in topic.ranges)
     config = msgspec.json.decode(msgspec.json.encode(topic.config))
-    return TopicFacts(topic.name, topic.partitions, topic.epoch, ranges, config)
+    return TopicFacts(topic.name, topic.partitions, topic.epoch, ranges, config, topic.created_ns)
 
 
 def _jobs(lent: Sequence[Lent]) -> list[Any]:

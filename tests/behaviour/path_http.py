@@ -404,7 +404,9 @@ def _instant(timestamp_ns: int) -> str:
 def _facts(found: dict[str, Any]) -> TopicFacts:
     ranges = tuple((one["start"], one["stop"]) for one in found["ranges"])
     config = {name: found[name] for name in CONFIG}
-    return TopicFacts(found["name"], found["num_partitions"], found["epoch"], ranges, config)
+    second, nanoseconds = found["created"].removesuffix("Z").split(".")
+    created_ns = int(datetime.fromisoformat(f"{second}+00:00").timestamp()) * 10**9 + int(nanoseconds)
+    return TopicFacts(found["name"], found["num_partitions"], found["epoch"], ranges, config, created_ns)
 
 
 def _logs(partitions: Mapping[str, Sequence[int]]) -> frozenset[LogId]:

@@ -121,4 +121,15 @@ async def test_a_deleted_topic_is_gone_and_its_name_begins_anew(path, topic):
         await path.publish(topic, [Out(b"late")])
     await path.create_topic(topic, 2)
     assert await path.ends(topic) == [(0, 0), (0, 0)]
+
+
+@between_paths(Ability.TOPICS)
+async def test_a_topic_that_was_created_again_is_told_from_the_one_before_by_its_time(path, other, topic):
+    before = await path.topic(topic)
+    assert (await path.alter_topic(topic, max_value_bytes=100)).created_ns == before.created_ns
+    await path.delete_topic(topic)
+    await path.create_topic(topic, before.partitions)
+    after = await path.topic(topic)
+    assert after.created_ns > before.created_ns
+    assert (await other.topic(topic)).created_ns == after.created_ns
     assert await path.read(topic, 0) == []

@@ -23,10 +23,10 @@ END_WITHIN_S = 600.0
 
 
 class Driver:
-    """The queries in a process group of their own: Python, Java and the workers."""
+    """The queries of a module in a process group of their own: Python, Java and the workers."""
 
-    def __init__(self, server: Server, folder: Path, *flags: str) -> None:
-        command = [sys.executable, "-m", "tests.spark.fault_query", "--bootstrap", server.native]
+    def __init__(self, server: Server, folder: Path, *flags: str, query: str = "tests.spark.fault_query") -> None:
+        command = [sys.executable, "-m", query, "--bootstrap", server.native]
         command += ["--folder", str(folder), *flags]
         self.log = folder / "driver.log"
         with self.log.open("ab") as log:

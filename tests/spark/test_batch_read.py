@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from goqueue.client.sync import Producer
+from goqueue.spark import reason
 from tests.behaviour.exposed import exposed
 
 
@@ -122,6 +123,9 @@ def test_topics_are_chosen_by_name_pattern_or_partition(table, admin, producer, 
         ({"subscribe": "a", "minPartitions": "0"}, "minPartitions is a number, at least 1"),
         ({"subscribe": "a", "startingOffsets": "{"}, "startingOffsets is earliest, latest, or JSON"),
         ({"subscribe": "a", "bootstrap": "127.0.0.1:1"}, "127.0.0.1:1"),
+        ({"subscribe": " , "}, "subscribe must name at least one topic, got ' , '"),
+        ({"assign": '{"a": []}'}, "assign must name at least one partition of each topic, got "),
+        ({"subscribePattern": "no-such.*"}, "subscribePattern no-such.* matches no topic at"),
     ],
 )
 def test_what_cannot_be_read_is_said_in_words(table, options, said):
@@ -131,6 +135,31 @@ def test_what_cannot_be_read_is_said_in_words(table, options, said):
     first, *_ = str(failed.value).splitlines()
     assert re.search(said, first)
     assert "Traceback" not in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    ("option", "offsets", "said"),
+    [
+        ("startingOffsets", {"other": {"0": 1}}, "startingOffsets names the topic other, which is not read"),
+        ("endingOffsets", {"other": {"0": 1}}, "endingOffsets names the topic other, which is not read"),
+        ("startingOffsets", {"{topic}": {"7": 0}}, "names the partition {topic}/7, which is not read"),
+        ("startingOffsets", {"{topic}": {"1": -5}}, "at least 0, or -2 for earliest, or -1 for latest, got -5 for"),
+        ("endingOffsets", {"{topic}": {"1": -3}}, "at least 0, or -2 for earliest, or -1 for latest, got -3 for"),
+    ],
+)
+def test_offsets_of_what_is_not_read_and_numbers_that_are_none_are_errors(table, topic, option, offsets, said):
+    given = json.dumps(offsets).replace("{topic}", topic)
+    with pytest.raises(Exception) as failed:
+        table(subscribe=topic, **{option: given}).load().where("partition = 0").collect()
+    assert said.replace("{topic}", topic) in reason(failed.value)
+
+
+def test_partitions_without_offsets_are_read_whole_and_a_topic_named_twice_is_read_once(table, producer, topic):
+    producer.send_many(topic, [b"0", b"1", b"2"], partition=0)
+    producer.send_many(topic, [b"3"], partition=1)
+    frame = table(subscribe=f"{topic},{topic}", startingOffsets=json.dumps({topic: {"0": 1}}))
+    assert values(frame.load()) == [b"1", b"2", b"3"]
+    assert values(table(subscribe=topic, endingOffsets=json.dumps({topic: {"0": 1}})).load()) == [b"0", b"3"]
 
 
 def test_offsets_that_are_not_there_are_an_error(table, producer, topic):

@@ -182,7 +182,7 @@ def test_a_job_runs_on_executors_that_have_only_the_packed_environment_of_the_gu
     for name, target in (("python", sys.executable), ("python3", sys._base_executable)):
         (tmp_path / "bin" / name).write_text(f'#!/bin/sh\nexec {target} "$@"\n')
         (tmp_path / "bin" / name).chmod(0o755)
-    env = bare(tmp_path / "bin", Path(sys.executable).parent)
+    env = bare(tmp_path / "bin", SPARK / "bin", Path(sys.executable).parent)
     pip = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
     small = f"--properties-file {PROPERTIES} --conf spark.executor.memory=512m --conf spark.ui.enabled=false"
     submitted = submit.text.replace("spark://127.0.0.1:7077", f"{cluster} {small}")

@@ -176,6 +176,11 @@ def isolation(on: Scene) -> None:
         transaction.abort()
 
 
+def group_id(on: Scene) -> None:
+    on.stream(maxOffsetsPerTrigger="5", groupId=f"{on.topic}-group")
+    assert on.admin.committed_offsets(f"{on.topic}-group")[LogId(on.topic, 0)] in (5, 10)
+
+
 def group_id_prefix(on: Scene) -> None:
     on.stream(maxOffsetsPerTrigger="5", groupIdPrefix=f"{on.topic}-lag")
     assert on.admin.committed_offsets(f"{on.topic}-lag")[LogId(on.topic, 0)] in (5, 10)
@@ -242,6 +247,7 @@ CASES: dict[str, Callable[[Scene], None]] = {
     "failOnDataLoss": fail_on_data_loss,
     "includeHeaders": include_headers,
     "isolation": isolation,
+    "groupId": group_id,
     "groupIdPrefix": group_id_prefix,
     "queue": queue,
     "visibilityTimeout": visibility_timeout,

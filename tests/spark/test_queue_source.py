@@ -92,6 +92,32 @@ def test_a_batch_whose_end_spark_did_not_note_is_replayed_and_not_doubled(work, 
     assert left() == []
 
 
+def test_records_of_a_topic_that_was_created_again_are_all_given_to_spark(work, left, admin, producer, topic):
+    producer.send_many(topic, [b"a", b"b", b"c"], partition=0)
+    work()
+    admin.delete_topic(topic)
+    admin.create_topic(topic, 2)
+    producer.send_many(topic, [b"d", b"e", b"f", b"g"], partition=0)
+    assert values(work()[1]) == [b"a", b"b", b"c", b"d", b"e", b"f", b"g"]
+    assert left() == []
+
+
+def test_a_batch_of_a_topic_that_was_created_again_is_data_loss(work, left, admin, producer, topic, tmp_path):
+    producer.send_many(topic, [b"a", b"b", b"c"], partition=0)
+    with pytest.raises(Exception, match="broken row"):
+        work(broken=True)
+    admin.delete_topic(topic)
+    admin.create_topic(topic, 2)
+    producer.send_many(topic, [b"d", b"e"], partition=0)
+    with pytest.raises(Exception) as failed:
+        work()
+    assert f"the topic {topic} was deleted and created again since this query read it; set failOnDataLoss" in reason(
+        failed.value
+    )
+    assert values(work(failOnDataLoss="false")[1]) == [b"d", b"e"]
+    assert left() == []
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

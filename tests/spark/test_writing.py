@@ -117,11 +117,50 @@ def test_a_stream_writes_each_batch_once_though_it_is_replayed(spark, server, re
         ("value string", {"topic": ""}, "nowhere to write to"),
         ("value string", {"subscribe": "x"}, "subscribe is not an option for writing"),
         ("value string", {"topic": "no-such-topic"}, "no-such-topic"),
+        ("value string, headers array<string>", {}, "headers is array<string>; headers is array<struct<key:string,val"),
+        ("value string, headers array<struct<key:string,value:string>>", {}, "headers is array<struct<key:string,val"),
     ],
 )
 def test_what_cannot_be_written_is_said_in_words(spark, server, topic, columns, options, said):
-    frame = spark.createDataFrame([tuple(None for _ in columns.split(","))], columns)
+    frame = spark.createDataFrame([], columns)
     with pytest.raises(Exception) as failed:
         write(frame, server, **({"topic": topic} | options))
     assert said in reason(failed.value)
     assert "\n" not in reason(failed.value)
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        (
+            "cast(null AS struct<key:string,value:binary>)",
+            "each header must have a key and a value, got null; leave out",
+        ),
+        ("named_struct('key', 'k', 'value', cast(null AS binary))", "got the key k with null as its value; leave out"),
+        ("named_struct('key', cast(null AS string), 'value', X'00')", "got null as a key; leave out"),
+    ],
+)
+def test_a_header_without_key_or_value_is_one_clear_line(spark, server, read, topic, header, said):
+    with pytest.raises(Exception) as failed:
+        write(spark.range(1).selectExpr("'x' AS value", f"array({header}) AS headers"), server, topic=topic)
+    assert said in reason(failed.value)
+    assert read(topic) == []
+
+
+def test_rows_without_any_header_are_written(spark, server, read, topic):
+    write(spark.range(1).selectExpr("'x' AS value", "array() AS headers"), server, topic=topic)
+    assert read(topic) == [b"x"]
+
+
+def test_a_missing_target_topic_is_found_before_any_task_runs(spark, server, tmp_path):
+    missing = f"there is no topic no-such-topic at {server.native}; create the topic first"
+    with pytest.raises(Exception) as failed:
+        write(spark.range(0).selectExpr("'x' AS value"), server, topic="no-such-topic")
+    assert missing in reason(failed.value)
+    assert "Failed to initialize Python data source writer" in str(failed.value)
+    rows = spark.readStream.format("rate").load().selectExpr("cast(value AS string) AS value")
+    writer = rows.writeStream.format("goqueue").option("bootstrap", server.native).option("topic", "no-such-topic")
+    with pytest.raises(Exception) as failed:
+        writer.option("checkpointLocation", str(tmp_path)).start().awaitTermination()
+    assert missing in reason(failed.value)
+    assert "Job aborted" not in str(failed.value)

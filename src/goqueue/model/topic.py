@@ -232,7 +232,8 @@ class Topic(msgspec.Struct, frozen=True):
     ranges: tuple[HashRange, ...]
     epoch: int = 1
     created_ns: int = 0
-    """When it was made; 0 when that was before this was kept."""
+    """When it was created; 0 when that was before this was kept. It tells a topic from one of the same name that was
+    deleted before."""
 
     @property
     def partitions(self) -> int:

@@ -17,8 +17,6 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
 )
 
-from goqueue.errors import OffsetOutOfRange
-from goqueue.model.log import LogId
 from goqueue.spark.broker import Places
 from goqueue.spark.failures import plainly
 from goqueue.spark.options import EARLIEST, ReadOptions
@@ -62,36 +60,12 @@ class BatchReader(DataSourceReader):
             return self._ranges_of(places)
 
     def _ranges_of(self, places: Places) -> list[Range]:
-        options = self._options
-        logs = [log for log in places.partitions() if self._partitions is None or log.partition in self._partitions]
-        if options.starting_ns is not None:
-            starts = places.at(logs, options.starting_ns)
-        else:
-            starts = places.given(logs, EARLIEST if options.starting is None else options.starting)
-        if options.ending_ns is not None:
-            ends = places.at(logs, options.ending_ns)
-        else:
-            ends = places.given(logs, options.ending)
-        self._check(places, starts, ends)
+        logs = places.partitions()
+        places.check_named(logs)
+        logs = [log for log in logs if self._partitions is None or log.partition in self._partitions]
+        starts, ends = places.starts(logs, EARLIEST), places.ends(logs)
         since = places.at(logs, self._from_ns) if self._from_ns is not None else {}
         return [Range(log, max(starts[log], self._first, since.get(log, 0)), min(ends[log], self._end)) for log in logs]
-
-    def _check(self, places: Places, starts: dict[LogId, int], ends: dict[LogId, int]) -> None:
-        """Numbers that were given may be outside of what is there."""
-        first, last = places.at(starts, "earliest"), places.at(starts, "latest")
-        for log, start in starts.items():
-            if start < first[log]:
-                if self._options.fail_on_data_loss:
-                    raise OffsetOutOfRange(
-                        f"startingOffsets: {log} begins at offset {first[log]}, behind {start}",
-                        hint="begin there, or set failOnDataLoss to false to leave out what is gone",
-                    )
-                starts[log] = first[log]
-            for what, offset in (("startingOffsets", start), ("endingOffsets", ends[log])):
-                if offset > last[log]:
-                    raise OffsetOutOfRange(
-                        f"{what}: {log} ends at offset {last[log]}, before {offset}", hint="give offsets that are there"
-                    )
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if not isinstance(partition, Piece):

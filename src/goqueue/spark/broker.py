@@ -3,20 +3,20 @@
 import asyncio
 import re
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from goqueue.client.admin import Admin
 from goqueue.client.link import Link
-from goqueue.errors import BrokerUnreachable, GoQueueError, UnknownTopic
+from goqueue.errors import BrokerUnreachable, GoQueueError, OffsetOutOfRange, UnknownPartition, UnknownTopic
 from goqueue.model.log import LogId
 from goqueue.spark.options import EARLIEST, LATEST, Offsets, ReadOptions
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
 
-__all__ = ["RESTARTS_WITHIN_S", "Conversation", "Places", "ask"]
+__all__ = ["RESTARTS_WITHIN_S", "Conversation", "Places", "TopicShape", "ask"]
 
 RESTARTS_WITHIN_S = 60.0
 """So long a stream waits for a broker that is away."""
@@ -93,6 +93,14 @@ class Conversation:
             return self._loop, self._admin
 
 
+class TopicShape(NamedTuple):
+    """A topic, as far as reading is concerned."""
+
+    partitions: int
+    created_ns: int
+    """Tells it from one that was deleted and created again under its name."""
+
+
 class Places:
     """Partitions and offsets as options speak of them. Use as a context manager, or close it: it keeps a connection."""
 
@@ -112,29 +120,39 @@ class Places:
 
     def partitions(self) -> list[LogId]:
         """All that are wanted, as of now."""
-        options, topics = self._options, self.topics()
+        return self.chosen(self.topics())
+
+    def chosen(self, topics: Mapping[str, TopicShape]) -> list[LogId]:
+        """Those of these topics that are wanted: it is an error if one is missing, or if there is none."""
+        options = self._options
+        where = options.path or options.bootstrap
+        there = f"there are: {', '.join(sorted(topics)[:10]) or 'none at all'}"
         if options.pattern is not None:
-            names: Iterable[str] = (name for name in topics if re.fullmatch(options.pattern, name))
+            names: Iterable[str] = filter(self.is_wanted, topics)
         else:
             names = options.assigned if options.assigned is not None else options.topics
         found = []
-        for name in sorted(names):
+        for name in sorted(set(names)):
             if name not in topics:
-                there = ", ".join(sorted(topics)[:10]) or "none at all"
-                where = options.path or options.bootstrap
-                raise UnknownTopic(f"there is no topic {name} at {where}", hint=f"there are: {there}")
-            numbers = options.assigned[name] if options.assigned is not None else range(topics[name])
-            missing = [number for number in numbers if not 0 <= number < topics[name]]
-            if missing:
-                raise UnknownTopic(f"{name} has partitions 0 to {topics[name] - 1}, not {missing[0]}")
+                raise UnknownTopic(f"there is no topic {name} at {where}", hint=there)
+            count = topics[name].partitions
+            numbers = sorted(set(options.assigned[name])) if options.assigned is not None else range(count)
+            for number in numbers:
+                _check_partition(name, number, count)
             found += [LogId(name, number) for number in numbers]
+        if not found:
+            raise UnknownTopic(f"subscribePattern {options.pattern} matches no topic at {where}", hint=there)
         return found
 
-    def topics(self) -> dict[str, int]:
-        """How many partitions each has."""
+    def is_wanted(self, topic: str) -> bool:
+        options = self._options
+        if options.pattern is not None:
+            return re.fullmatch(options.pattern, topic) is not None
+        return topic in (options.assigned if options.assigned is not None else options.topics)
 
-        async def look(admin: Admin) -> dict[str, int]:
-            return {str(topic.name): topic.partitions for topic in await admin.topics()}
+    def topics(self) -> dict[str, TopicShape]:
+        async def look(admin: Admin) -> dict[str, TopicShape]:
+            return {one.name: TopicShape(one.partitions, one.created_ns) for one in await admin.topics()}
 
         return self.broker.ask(look, patience_s=self._patience_s)
 
@@ -146,21 +164,90 @@ class Places:
         work = partial(Admin.offsets_at, partitions=logs, at=at, isolation=isolation)
         return self.broker.ask(work, patience_s=self._patience_s)
 
-    def given(self, partitions: Iterable[LogId], wanted: int | Offsets) -> dict[LogId, int]:
-        """Offsets that were given as numbers, or as the beginning or the end."""
-        logs = list(partitions)
+    def check_named(self, logs: Sequence[LogId]) -> None:
+        """Offsets are given for partitions that are read, and for no others."""
+        for option, given in (("startingOffsets", self._options.starting), ("endingOffsets", self._options.ending)):
+            for topic, numbers in given.items() if isinstance(given, Mapping) else ():
+                partitions = sorted(log.partition for log in logs if log.topic == topic)
+                if not partitions:
+                    read = ", ".join(sorted({log.topic for log in logs})[:10])
+                    raise UnknownTopic(
+                        f"{option} names the topic {topic}, which is not read", hint=f"these topics are read: {read}"
+                    )
+                for number in numbers:
+                    if number not in partitions:
+                        raise UnknownPartition(
+                            f"{option} names the partition {topic}/{number}, which is not read",
+                            hint=f"these partitions of {topic} are read: {', '.join(map(str, partitions[:10]))}",
+                        )
+
+    def starts(self, logs: Sequence[LogId], otherwise: int) -> dict[LogId, int]:
+        """Where options say that reading begins, or else at the earliest or the latest."""
+        options = self._options
+        if options.starting_ns is not None:
+            return self.at(logs, options.starting_ns)
         first, last = self.at(logs, "earliest"), self.at(logs, "latest")
+        wanted = otherwise if options.starting is None else options.starting
+        starts = _given(logs, wanted, first, last, otherwise=EARLIEST)
+        for log, start in starts.items():
+            if start < first[log]:
+                if options.fail_on_data_loss:
+                    raise OffsetOutOfRange(
+                        f"startingOffsets: {log} begins at offset {first[log]}, behind {start}",
+                        hint="begin there, or set failOnDataLoss to false to leave out what is gone",
+                    )
+                starts[log] = first[log]
+            _check_end("startingOffsets", log, start, last[log])
+        return starts
 
-        def offset(log: LogId) -> int:
-            chosen = wanted if isinstance(wanted, int) else wanted.get(log.topic, {}).get(log.partition)
-            if chosen is None:
-                return first[log]
-            return {EARLIEST: first[log], LATEST: last[log]}.get(chosen, chosen)
-
-        return {log: offset(log) for log in logs}
+    def ends(self, logs: Sequence[LogId], *, may_come: bool = False) -> dict[LogId, int]:
+        """Where options say that reading ends. Offsets that `may_come` can be beyond what there is now."""
+        options = self._options
+        if options.ending_ns is not None:
+            return self.at(logs, options.ending_ns)
+        last = self.at(logs, "latest")
+        ends = _given(logs, options.ending, {}, last, otherwise=LATEST)
+        if not may_come:
+            for log, end in ends.items():
+                _check_end("endingOffsets", log, end, last[log])
+        return ends
 
     def commit(self, group: str, offsets: Mapping[LogId, int]) -> None:
         places = tuple(messages.PartitionOffset(*log, offset) for log, offset in offsets.items())
         request = messages.CommitOffsets(group, places)
         work = partial(Link.ask, opcode=Opcode.COMMIT_OFFSETS, message=request, reply=messages.Done)
         self.broker.ask_link(work, patience_s=self._patience_s)
+
+
+def _check_partition(topic: str, number: int, count: int) -> None:
+    if not 0 <= number < count:
+        raise UnknownPartition(
+            f"the topic {topic} has no partition {number}",
+            hint=f"it has {count} partition{'s' if count > 1 else ''}, numbered from 0",
+        )
+
+
+def _given(
+    logs: Iterable[LogId],
+    wanted: int | Offsets,
+    first: Mapping[LogId, int],
+    last: Mapping[LogId, int],
+    *,
+    otherwise: int,
+) -> dict[LogId, int]:
+    """Offsets that were given as numbers, or as the beginning or the end."""
+
+    def offset(log: LogId) -> int:
+        chosen = wanted if isinstance(wanted, int) else wanted.get(log.topic, {}).get(log.partition, otherwise)
+        if chosen == EARLIEST:
+            return first[log]
+        return last[log] if chosen == LATEST else chosen
+
+    return {log: offset(log) for log in logs}
+
+
+def _check_end(option: str, log: LogId, offset: int, end: int) -> None:
+    if offset > end:
+        raise OffsetOutOfRange(
+            f"{option}: {log} ends at offset {end}, before {offset}", hint="give offsets that are there"
+        )

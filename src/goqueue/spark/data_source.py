@@ -11,12 +11,13 @@ from pyspark.sql.types import StructType
 
 from goqueue.errors import InvalidRequest
 from goqueue.spark.batch_reader import batch_reader
+from goqueue.spark.broker import RESTARTS_WITHIN_S
 from goqueue.spark.columns import check_columns, table_schema
 from goqueue.spark.failures import plainly
 from goqueue.spark.options import read_options, write_options
 from goqueue.spark.queue_reader import QueueReader
 from goqueue.spark.stream_reader import StreamReader
-from goqueue.spark.writing import BatchWriter, StreamWriter, check_written
+from goqueue.spark.writing import BatchWriter, StreamWriter, check_target, check_written
 
 __all__ = ["GoQueueDataSource"]
 
@@ -55,10 +56,12 @@ class GoQueueDataSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         options = write_options(self.options)
         check_written(schema, options, overwrite=overwrite)
+        check_target(options)
         return BatchWriter(options)
 
     @plainly
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802
         options = write_options(self.options)
         check_written(schema, options, overwrite=False)
+        check_target(options, patience_s=RESTARTS_WITHIN_S)
         return StreamWriter(options)

@@ -15,7 +15,7 @@ from goqueue.adapters.disk.tools.offline import OfflineFolder
 from goqueue.client.message import RawBatch
 from goqueue.errors import InvalidRequest
 from goqueue.model.log import LogId
-from goqueue.spark.broker import Places
+from goqueue.spark.broker import Places, TopicShape
 from goqueue.spark.failures import plainly
 from goqueue.spark.options import ReadOptions
 from goqueue.spark.ranges import Piece
@@ -33,8 +33,8 @@ class FolderPlaces(Places):
         super().__init__(options)
         self._folder = _folder(options)
 
-    def topics(self) -> dict[str, int]:
-        return self._folder.topics()
+    def topics(self) -> dict[str, TopicShape]:
+        return {one.name: TopicShape(one.partitions, one.created_ns) for one in self._folder.topics()}
 
     def at(self, partitions: Iterable[LogId], at: Literal["earliest", "latest"] | int) -> dict[LogId, int]:
         committed = _committed(self._options)

@@ -1,6 +1,6 @@
 """Records that are leased to a query: what of them stands in Spark's checkpoint, and how they are taken and settled."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -14,7 +14,7 @@ from goqueue.spark.broker import RESTARTS_WITHIN_S, Conversation
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
 
-__all__ = ["Lease", "QueueOffset", "Settled", "Wish", "settle", "take"]
+__all__ = ["Done", "Lease", "QueueOffset", "Settled", "Taken", "Wish", "settle", "take"]
 
 MOST_AT_ONCE = 1000
 """What a broker leases to one consumer; for more there are several."""
@@ -57,6 +57,9 @@ class QueueOffset(msgspec.Struct, frozen=True):
     batch: int = 0
     leases: tuple[Lease, ...] = ()
     done: tuple[Done, ...] = ()
+    created: Mapping[str, int] = {}
+    """When each topic of these was created, in nanoseconds: one that was created again has other records. Empty in
+    checkpoints of earlier versions."""
 
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> "QueueOffset":
@@ -66,6 +69,12 @@ class QueueOffset(msgspec.Struct, frozen=True):
         """As JSON has it."""
         built: dict[str, Any] = msgspec.to_builtins(self)
         return built
+
+    def noting(self, created: Mapping[str, int]) -> "QueueOffset":
+        """With these topics, and without what was done of topics that were created again since."""
+        both = {**self.created, **created}
+        done = tuple(one for one in self.done if self.created.get(one.topic) in (None, both.get(one.topic)))
+        return msgspec.structs.replace(self, done=done, created=both)
 
     def done_offsets(self) -> dict[LogId, set[int]]:
         return {LogId(one.topic, one.partition): set(offsets_of(one.runs)) for one in self.done}
@@ -80,6 +89,13 @@ class Wish(msgspec.Struct, frozen=True):
     start: Literal["earliest", "latest"]
 
 
+class Taken(NamedTuple):
+    """Leases, and when each of their topics was created."""
+
+    leases: list[Lease]
+    created: Mapping[str, int]
+
+
 class Settled(NamedTuple):
     """Leases that had run out, and up to where all records of a partition are done."""
 
@@ -87,12 +103,10 @@ class Settled(NamedTuple):
     floors: dict[LogId, int]
 
 
-def take(
-    broker: Conversation, wish: Wish, consumer: str, topics: tuple[str, ...], most: int, wait_ms: int
-) -> list[Lease]:
+def take(broker: Conversation, wish: Wish, consumer: str, topics: tuple[str, ...], most: int, wait_ms: int) -> Taken:
     """Leases of up to so many records; none when nothing is ready in time."""
 
-    async def work(link: Link) -> list[Lease]:
+    async def work(link: Link) -> Taken:
         found: list[Lease] = []
         left, turn = most, 0
         while left > 0:
@@ -103,9 +117,16 @@ def take(
             found += taken
             left -= sum(lease.count for lease in taken)
             turn += 1
-        return found
+        return Taken(found, await _created(link, sorted({lease.topic for lease in found})))
 
     return broker.ask_link(work, patience_s=RESTARTS_WITHIN_S)
+
+
+async def _created(link: Link, topics: Sequence[str]) -> dict[str, int]:
+    if not topics:
+        return {}
+    reply = await link.ask(Opcode.METADATA, messages.Metadata(tuple(topics)), messages.MetadataReply)
+    return {topic.name: topic.created_ns for topic in reply.topics}
 
 
 async def _take_once(

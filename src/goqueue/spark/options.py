@@ -35,7 +35,8 @@ NAMES = {
     "failOnDataLoss": "whether records that retention has taken are an error (true)",
     "includeHeaders": "whether there is a column for headers (false)",
     "isolation": "read_committed or read_uncommitted",
-    "groupIdPrefix": "the group to which a stream commits what it has done, so that its lag can be seen",
+    "groupId": "the group to which a stream commits what it has done, so that its lag can be seen",
+    "groupIdPrefix": "the earlier name of groupId: the whole name of the group, not a prefix",
     "queue": "the group as whose worker a stream takes records: they are acknowledged when their batch is committed",
     "visibilityTimeout": "milliseconds that records of a queue stay leased when nobody extends that (30000)",
     "topic": "where to write, for rows without a topic of their own",
@@ -83,6 +84,11 @@ class ReadOptions(msgspec.Struct, frozen=True):
     visibility_ms: int = VISIBILITY_MS
 
     @property
+    def is_bounded(self) -> bool:
+        """Whether there is an end beyond which nothing is read."""
+        return self.ending != LATEST or self.ending_ns is not None
+
+    @property
     def queue_batch(self) -> int:
         return self.max_per_trigger or QUEUE_BATCH
 
@@ -106,9 +112,11 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
         raise InvalidRequest("startingOffsets and startingTimestamp given", hint="give one of them")
     if "endingOffsets" in given and "endingTimestamp" in given:
         raise InvalidRequest("endingOffsets and endingTimestamp given", hint="give one of them")
+    if "groupId" in given and "groupIdPrefix" in given:
+        raise InvalidRequest("groupId and groupIdPrefix given", hint="give groupId: they are two names of one option")
     return ReadOptions(
         bootstrap=given.get("bootstrap", DEFAULT_BOOTSTRAP),
-        topics=tuple(name.strip() for name in given.get("subscribe", "").split(",") if name.strip()),
+        topics=_topics(given.get("subscribe")),
         pattern=_pattern(given.get("subscribePattern")),
         assigned=_assigned(given.get("assign")),
         starting=_offsets("startingOffsets", given["startingOffsets"]) if "startingOffsets" in given else None,
@@ -122,7 +130,7 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
         fail_on_data_loss=_truth("failOnDataLoss", given.get("failOnDataLoss", "true")),
         include_headers=_truth("includeHeaders", given.get("includeHeaders", "false")),
         isolation=_isolation(given.get("isolation", "read_committed")),
-        group=given.get("groupIdPrefix"),
+        group=given.get("groupId", given.get("groupIdPrefix")),
         path=given.get("path"),
         queue=given.get("queue"),
         visibility_ms=_number("visibilityTimeout", given.get("visibilityTimeout")) or VISIBILITY_MS,
@@ -133,8 +141,9 @@ def _check_kind(given: Mapping[str, str]) -> None:
     """A broker, a folder or a queue: not all options are for all of them."""
     if "path" in given and "bootstrap" in given:
         raise InvalidRequest("bootstrap and path given", hint="give one of them: a broker that runs, or a folder")
-    if "path" in given and "groupIdPrefix" in given:
-        raise InvalidRequest("groupIdPrefix and path given", hint="a folder has nobody to commit offsets to")
+    group = "groupId" if "groupId" in given else "groupIdPrefix"
+    if "path" in given and group in given:
+        raise InvalidRequest(f"{group} and path given", hint="offsets are committed to a broker, not to a folder")
     if "queue" not in given:
         if "visibilityTimeout" in given:
             raise InvalidRequest("visibilityTimeout without queue", hint="it is for the option queue")
@@ -210,14 +219,39 @@ def _json(name: str, text: str, kind: Any) -> Any:
         raise InvalidRequest(f"{name} = {text[:80]}: {error}", hint=f"{name} is {NAMES[name]}") from None
 
 
+def _topics(text: str | None) -> tuple[str, ...]:
+    if text is None:
+        return ()
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise InvalidRequest(f"subscribe must name at least one topic, got {text!r}", hint="separate topics by commas")
+    return names
+
+
 def _assigned(text: str | None) -> Mapping[str, tuple[int, ...]] | None:
-    return None if text is None else _json("assign", text, dict[str, tuple[int, ...]])
+    if text is None:
+        return None
+    found: Mapping[str, tuple[int, ...]] = _json("assign", text, dict[str, tuple[int, ...]])
+    if not found or not all(found.values()):
+        raise InvalidRequest(
+            f"assign must name at least one partition of each topic, got {text[:80]}",
+            hint=f"assign is {NAMES['assign']}",
+        )
+    return found
 
 
 def _offsets(name: str, text: str) -> int | Offsets:
     if text in ("earliest", "latest"):
         return EARLIEST if text == "earliest" else LATEST
     found: Offsets = _json(name, text, dict[str, dict[int, int]])
+    for topic, numbers in found.items():
+        for number, offset in numbers.items():
+            if offset < EARLIEST:
+                raise InvalidRequest(
+                    f"an offset in {name} must be at least 0, or -2 for earliest, or -1 for latest, "
+                    f"got {offset} for {topic}/{number}",
+                    hint=f"{name} is {NAMES[name]}",
+                )
     return found
 
 

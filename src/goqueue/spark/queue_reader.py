@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Literal
 
+import msgspec
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
@@ -19,7 +20,8 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTri
 from goqueue.errors import GoQueueError
 from goqueue.model.log import LogId
 from goqueue.model.runs import offsets_of, runs_of
-from goqueue.spark.broker import Places
+from goqueue.spark.broker import RESTARTS_WITHIN_S, Places
+from goqueue.spark.data_loss import lost_topics
 from goqueue.spark.failures import plainly
 from goqueue.spark.lease_guard import LeaseGuard
 from goqueue.spark.leased_rows import LeasedPiece, cut_leases, read_leased
@@ -44,7 +46,7 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._schema = schema
         start: Literal["earliest", "latest"] = "latest" if options.starting == LATEST else "earliest"
         self._wish = Wish(options.bootstrap, options.queue, options.visibility_ms, start)
-        self._places = Places(options)
+        self._places = Places(options, patience_s=RESTARTS_WITHIN_S)
         self._broker = self._places.broker
         self._consumer = f"spark-{secrets.token_hex(8)}"
         self._held: tuple[Lease, ...] = ()
@@ -82,7 +84,7 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         leases = self._take(begun.batch + 1, most)
         if not leases:
             return start
-        self._known = QueueOffset(begun.batch + 1, leases, self._finished.done)
+        self._known = QueueOffset(begun.batch + 1, leases, self._finished.done, self._finished.created)
         self._hold(leases)
         return self._known.kept()
 
@@ -91,9 +93,11 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         leases: tuple[Lease, ...] = ()
         while not leases:
             taken = take(self._broker, self._wish, f"{self._consumer}-{batch}", self._topics(), most, wait_ms)
-            if not taken:
+            if not taken.leases:
                 return ()
-            leases = tuple(self._without_done(taken))
+            assert self._finished is not None
+            self._finished = self._finished.noting(taken.created)
+            leases = tuple(self._without_done(taken.leases))
         if self._target is not None and all(_is_behind(lease, self._target) for lease in leases):
             # They came after the query had begun.
             settle(self._broker, self._wish, "release", leases)
@@ -131,7 +135,9 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         done = offset.done_offsets()
         for lease in settled.lost:
             done.setdefault(lease.log, set()).update(offsets_of(lease.runs))
-        self._finished = QueueOffset(offset.batch, (), _noted(done, settled.floors))
+        noted = _noted(done, settled.floors)
+        created = {one.topic: offset.created[one.topic] for one in noted if one.topic in offset.created}
+        self._finished = QueueOffset(offset.batch, (), noted, created)
         self._hold(())
 
     @plainly
@@ -147,10 +153,12 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         if self._known is None or self._known.batch != planned.batch:
             # Of a run before this one: what is still leased is held from here on.
-            self._known = planned
-            settle(self._broker, self._wish, "extend", planned.leases)
-            self._hold(planned.leases)
-        return cut_leases(planned.leases, self._options.min_partitions)
+            lost = lost_topics(self._options, planned.created, self._places.topics())
+            leases = tuple(lease for lease in planned.leases if lease.topic not in lost)
+            self._known = msgspec.structs.replace(planned, leases=leases)
+            settle(self._broker, self._wish, "extend", leases)
+            self._hold(leases)
+        return cut_leases(self._known.leases, self._options.min_partitions)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, LeasedPiece)

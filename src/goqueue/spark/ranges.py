@@ -57,14 +57,14 @@ def cut(ranges: Iterable[Range], *, pieces: int = 1, most: int | None = PIECE_RE
 
 def limited(start: Mapping[LogId, int], end: Mapping[LogId, int], most: int | None) -> dict[LogId, int]:
     """The ends of a micro-batch of at most so many records: each partition gives a share of what it has."""
-    behind = {log: max(0, at - start.get(log, 0)) for log, at in end.items()}
+    behind = {log: max(0, at - start[log]) for log, at in end.items()}
     total = sum(behind.values())
     if most is None or total <= most:
         return dict(end)
     taken = {log: count * most // total for log, count in behind.items()}
     for log in _fullest(behind, taken)[: most - sum(taken.values())]:
         taken[log] += 1
-    return {log: start.get(log, 0) + taken[log] for log in end}
+    return {log: start[log] + taken[log] for log in end}
 
 
 def limited_by_time(

@@ -115,8 +115,23 @@ def _records(batch: pa.RecordBatch) -> Iterator[Record]:
     return map(Record, values, keys, headers, priorities)
 
 
-def _headers(pairs: Sequence[dict[str, Any]] | None) -> tuple[tuple[str, bytes], ...]:
-    return tuple((one["key"], one["value"]) for one in pairs or ())
+def _headers(pairs: Sequence[dict[str, Any] | None] | None) -> tuple[tuple[str, bytes], ...]:
+    return tuple(map(_header, pairs or ()))
+
+
+def _header(pair: dict[str, Any] | None) -> tuple[str, bytes]:
+    if pair is None or pair["key"] is None or pair["value"] is None:
+        raise InvalidRequest(
+            f"each header must have a key and a value, got {_shown(pair)}",
+            hint="leave out headers that are null: filter(headers, one -> one.value IS NOT NULL)",
+        )
+    return pair["key"], pair["value"]
+
+
+def _shown(pair: dict[str, Any] | None) -> str:
+    if pair is None:
+        return "null"
+    return f"the key {pair['key']} with null as its value" if pair["key"] is not None else "null as a key"
 
 
 def _column(batch: pa.RecordBatch, name: str) -> Iterator[Any]:

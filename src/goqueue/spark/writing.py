@@ -23,6 +23,7 @@ from pyspark.sql.types import (
     DataType,
     IntegerType,
     LongType,
+    NullType,
     ShortType,
     StringType,
     StructType,
@@ -30,25 +31,26 @@ from pyspark.sql.types import (
 )
 
 from goqueue.client.admin import Admin
-from goqueue.errors import AlreadyDecided, InvalidRequest
+from goqueue.errors import AlreadyDecided, InvalidRequest, UnknownTopic
 from goqueue.spark.broker import ask
 from goqueue.spark.failures import plainly
 from goqueue.spark.options import WriteOptions
 from goqueue.spark.sending import Sending
 
-__all__ = ["BatchWriter", "StreamWriter", "check_written"]
+__all__ = ["BatchWriter", "StreamWriter", "check_target", "check_written"]
 
 QUERY_ID, BATCH_ID = "sql.streaming.queryId", "streaming.sql.batchId"
 """What Spark tells every task of a stream."""
 
 _TEXT_OR_BYTES = (StringType, BinaryType)
 _WHOLE_NUMBER = (IntegerType, LongType, ShortType)
+HEADERS = "array<struct<key:string,value:binary>>"
 WRITTEN: Mapping[str, tuple[tuple[type[DataType], ...], str]] = {
     "value": (_TEXT_OR_BYTES, "string or binary"),
     "key": (_TEXT_OR_BYTES, "string or binary"),
     "topic": ((StringType,), "string"),
     "partition": (_WHOLE_NUMBER, "int"),
-    "headers": ((ArrayType,), "array<struct<key:string,value:binary>>"),
+    "headers": ((ArrayType,), HEADERS),
     "priority": (_WHOLE_NUMBER, "int"),
     "deliver_at": ((TimestampType,), "timestamp"),
 }
@@ -67,8 +69,34 @@ def check_written(schema: StructType, options: WriteOptions, *, overwrite: bool)
         kinds, shown = WRITTEN.get(field.name, ((), ""))
         if not kinds:
             raise InvalidRequest(f"there is no column {field.name}", hint="there are " + _columns())
-        if not isinstance(field.dataType, kinds):
+        is_right = isinstance(field.dataType, kinds)
+        if not is_right or (isinstance(field.dataType, ArrayType) and not _are_headers(field.dataType)):
             raise InvalidRequest(f"{field.name} is {field.dataType.simpleString()}", hint=f"{field.name} is {shown}")
+
+
+def _are_headers(kind: ArrayType) -> bool:
+    pair = kind.elementType
+    if isinstance(pair, NullType):
+        # `array()`: it has no elements.
+        return True
+    found = {field.name: type(field.dataType) for field in pair} if isinstance(pair, StructType) else {}
+    return found == {"key": StringType, "value": BinaryType}
+
+
+def check_target(options: WriteOptions, *, patience_s: float = 0.0) -> None:
+    """The topic that the option names exists: found out once by the driver, not by each task."""
+    name = options.topic
+    if name is None:
+        return
+
+    async def look() -> None:
+        async with Admin(options.bootstrap) as admin:
+            try:
+                await admin.topic(name)
+            except UnknownTopic as error:
+                raise UnknownTopic(f"there is no topic {name} at {options.bootstrap}", hint=error.hint) from None
+
+    ask(look, patience_s=patience_s)
 
 
 def _columns() -> str:

@@ -13,12 +13,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import ArrayType, DataType, StructType
 
 from goqueue.errors import InvalidRequest
+from goqueue.model.log import LogId
 from goqueue.spark.broker import Places
 from goqueue.spark.failures import plainly
-from goqueue.spark.options import EARLIEST, ReadOptions
+from goqueue.spark.options import ReadOptions
 from goqueue.spark.pipelines.lake_table import DATE, Entry, OffsetRange, Table
 from goqueue.spark.pipelines.streams import finish, triggered
 from goqueue.spark.pipelines.typed import Typing, find_typing, typed
+from goqueue.spark.stream_offset import StreamOffset
 
 __all__ = ["LakeOptions", "LakeSummary", "Loaded", "append", "dated", "run"]
 
@@ -120,7 +122,7 @@ class _Load:
         if self._table.files.names(f"{self._table.checkpoint}/commits"):
             return {}
         with Places(ReadOptions(bootstrap=self._options.server, topics=(self._table.topic,))) as places:
-            first = {log.partition: at for log, at in places.given(places.partitions(), EARLIEST).items()}
+            first = {log.partition: at for log, at in places.at(places.partitions(), "earliest").items()}
         return first | self._table.ends()
 
     def _read(self) -> DataFrame:
@@ -137,15 +139,18 @@ class _Load:
         self.done = self.done.plus(entry)
 
     def _ranges(self, number: int) -> tuple[OffsetRange, ...]:
-        ends = self._noted(number)
-        starts = self._noted(number - 1) if number else self._starts
-        return tuple(OffsetRange(log, starts.get(log, 0), end) for log, end in sorted(ends.items()))
+        after = self._noted(number)
+        topic = self._table.topic
+        starts = {LogId(topic, partition): at for partition, at in self._starts.items()}
+        before = self._noted(number - 1) if number else StreamOffset(starts)
+        return tuple(
+            OffsetRange(log.partition, after.begin(log, before) or 0, end) for log, end in sorted(after.offsets.items())
+        )
 
-    def _noted(self, number: int) -> dict[int, int]:
+    def _noted(self, number: int) -> StreamOffset:
         """What Spark wrote down before it began the batch: a version, its own settings, and a line for each source."""
         lines = self._table.files.read(f"{self._table.checkpoint}/offsets/{number}").splitlines()
-        noted = msgspec.json.decode(lines[2], type=dict[str, dict[int, int]], strict=False)
-        return noted[self._table.topic]
+        return StreamOffset.of(msgspec.json.decode(lines[2]))
 
 
 def table_rows(frame: DataFrame, typing: Typing) -> DataFrame:

@@ -3,6 +3,7 @@
 What only the journal has is there too. The same rule as in `goqueue.engine.visibility` says what may be seen.
 """
 
+from collections.abc import Iterator
 from typing import Any, cast
 
 import msgspec
@@ -50,9 +51,8 @@ class OfflineFolder:
         self._store = DiskStore(folder.path, files, _NoEntropy(), _Complaints(), StoreSettings())
         self._store.open(self._streams)
 
-    def topics(self) -> dict[str, int]:
-        """How many partitions each has."""
-        return {str(topic.name): topic.partitions for topic in self._catalog}
+    def topics(self) -> Iterator[Topic]:
+        return iter(self._catalog)
 
     def start(self, log: LogId) -> int:
         return self._store.log(log).start_offset
