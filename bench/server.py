@@ -39,8 +39,11 @@ def running_server(folder: str, *flags: str) -> Iterator[BenchServer]:
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         try:
-            said = json.loads(process.stderr.readline())
-            yield BenchServer(said["native"], said["http"].removeprefix("http://"), process.pid, said.get("grpc", ""))
+            said: dict[str, Any] = {}
+            while not said.keys() >= {"native", "grpc"}:
+                # It says first what its limits are, and gRPC serves a moment after the others.
+                said |= json.loads(process.stderr.readline())
+            yield BenchServer(said["native"], said["http"].removeprefix("http://"), process.pid, said["grpc"])
         finally:
             process.terminate()
             process.communicate()

@@ -1,4 +1,4 @@
-"""Writes docs/concepts/life-cycle.md from the table of what can happen to a record in a queue."""
+"""Writes docs/concepts/life-cycle.md from the table of states and steps of a record in a queue."""
 
 from typing import get_args
 
@@ -10,22 +10,23 @@ __all__ = ["OF_OPERATORS", "PAGE", "page"]
 
 PAGE = DOCS / "concepts" / "life-cycle.md"
 OF_OPERATORS = ("rewind", "skip", "forget")
-"""Steps that can happen to a record anywhere, as nobody asks where it is."""
+"""Steps that are possible in several states."""
 HEAD = """# The life of a record in a queue
 
-A group that takes records one by one keeps, for each of them, where it is on its way. This page is made from the
-table in the code (`make references`), which tests hold against what the code does. What leases, retries and dead
-letters are stands under [queues](queue.md).
+A group that takes records one by one keeps a state for each of them. This page is generated from the table in the code
+(`make references`), and tests compare that table with what the code does. [Queues](queue.md) explains leases, retries
+and dead letters.
 
 ![States and steps](../images/life-cycle.svg)
 
-Each group has its own view: the same record may be settled in one and waiting in another. A record that nobody has
-looked at costs nothing, and one that is done with next to nothing. Steps are entries of the journal, so a restart or a
-crash changes nothing about where a record is.
+Each group has its own view: the same record may be settled in one group and waiting in another. A record that no poll
+has reached costs nothing, and a settled one next to nothing. Steps are entries of the journal, so a restart or a crash
+does not change the state of a record.
 
 ## States
 
-*Journey* is what `goqueue trace journey` and [`GET /traces/journey`](../reference/http.md#get-tracesjourney) say.
+*Journey* is the name of the state in `goqueue trace journey` and
+[`GET /traces/journey`](../reference/http.md#get-tracesjourney).
 """
 JOURNEY: dict[State, str] = {
     "waiting": "waiting",
@@ -36,10 +37,9 @@ JOURNEY: dict[State, str] = {
     "settled": "done",
     "dead": "dead_lettered",
 }
-LAST = """- What has failed `max_attempts` times ([3](queue.md#settings-of-a-topic) unless topic or group say otherwise)
-  takes *bury* instead of *retry*.
-- A step that is not in the table is refused (`unknown_receipt`) and changes nothing: an acknowledgement that comes
-  after its deadline, for instance, when the record is resting or somebody else's.
+LAST = """- After `max_attempts` failures ([3](queue.md#settings-of-a-topic) by default) *bury* replaces *retry*.
+- A step that is not in the table is refused with `unknown_receipt` and changes nothing: for example an acknowledgement
+  after the deadline, when the record is resting or leased to another consumer.
 - In a [transaction](../guides/transactions.md) the step is taken when the transaction commits. Until then the record
   stays leased.
 """
@@ -56,10 +56,10 @@ def page() -> str:
         if step not in OF_OPERATORS
     ]
     lines += table(("From", "Step", "To", "When"), rows)
-    lines += ["From wherever it is, a record can also be moved by these:", ""]
+    lines += ["These steps are possible in several states:", ""]
     lines += table(("Step", "From", "To", "When"), (_moved(step) for step in OF_OPERATORS))
     ends = " and ".join(code(state) for state in STATES if state in ENDS)
-    return "\n".join([*lines, f"- {ends} are the ends: only `rewind` leads out of them.", LAST])
+    return "\n".join([*lines, f"- {ends} are final: only `rewind` leads out of them.", LAST])
 
 
 def _moved(step: str) -> tuple[str, str, str, str]:

@@ -117,6 +117,10 @@ def _consumers() -> Dashboard:
             "Waiting to be tried again",
             (f"sum by (group, topic) (goqueue_consumer_retrying_records{{{PLACE}}})", "{{group}} {{topic}}"),
         ),
+        chart(
+            "Delayed",
+            (f"sum by (group, topic) (goqueue_consumer_delayed_records{{{PLACE}}})", "{{group}} {{topic}}"),
+        ),
         row("What became of deliveries"),
         chart(
             "Outcomes",
@@ -133,8 +137,9 @@ def _consumers() -> Dashboard:
         ),
         chart("Sent back", (rate("goqueue_consumer_redriven_records_total", "topic", TOPIC), "{{topic}}"), unit="cps"),
         row("Groups"),
-        chart("Groups by state", ("sum by (state) (goqueue_consumer_groups{$on})", "{{state}}"), stacked=True, width=6),
-        chart("Members", ('sum by (group) (goqueue_consumer_members{$on, group=~"$group"})', "{{group}}"), width=6),
+        chart("Groups by state", ("sum by (state) (goqueue_consumer_groups{$on})", "{{state}}"), stacked=True, width=8),
+        chart("Members", ('sum by (group) (goqueue_consumer_members{$on, group=~"$group"})', "{{group}}"), width=8),
+        chart("Workers", ('sum by (group) (goqueue_consumer_workers{$on, group=~"$group"})', "{{group}}"), width=8),
         chart(
             "Rebalances",
             (
@@ -142,13 +147,13 @@ def _consumers() -> Dashboard:
                 "{{group}}",
             ),
             ('sum by (group) (goqueue_consumer_rebalancing{$on, group=~"$group"})', "{{group}} under way"),
-            width=6,
+            width=12,
         ),
         chart(
             "Paused",
             ('sum by (group) (goqueue_consumer_paused{$on, group=~"$group"}) > 0', "{{group}}"),
             ("sum(increase(goqueue_consumer_tripped_breakers_total{$on}[$__rate_interval]))", "breakers tripped"),
-            width=6,
+            width=12,
         ),
     )
     text = "How far groups are behind, what waits in queues, and what became of deliveries."

@@ -1,33 +1,43 @@
-"""Third-party packages: what is imported is declared, and what is declared is imported."""
+"""Third-party packages: what is imported is declared where it is imported, and what is declared is imported."""
 
 import ast
 import re
 import sys
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import packages_distributions
-from pathlib import Path
+from functools import cache
+from importlib.metadata import distributions
+from pathlib import Path, PurePosixPath
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / "src"
 OWN = {"goqueue", "pyspark_goqueue"}
+BROKER = ""
+HOMES = {
+    "arrow": ("goqueue/codec/arrow.py",),
+    "otlp": ("goqueue/adapters/telemetry/otlp_spans.py", "goqueue/adapters/telemetry/span_export.py"),
+    "spark": ("goqueue/spark/", "goqueue/cli/pipelines/", "pyspark_goqueue/"),
+}
+"""Where the packages of an extra may be imported: modules that are loaded when somebody wants what it is for."""
 NOT_IMPORTED = {
     "httptools": "uvicorn's parser of HTTP, imported through uvicorn by gateways/http/connection.py",
     "tzdata": "zones of schedules, on machines that have none of their own: read by zoneinfo",
 }
 WITH_OTHERS = {
-    "google": "namespace of protobuf, and of googleapis-common-protos, which comes with what uses it",
+    "opentelemetry-api": "comes with opentelemetry-sdk",
     "py4j": "comes with pyspark",
     "pandas": "comes with Spark's own extras",
-    "click": "comes with uvicorn and with typer",
-    "numpy": "comes with matplotlib and with pyspark",
+    "click": "comes with typer",
+    "numpy": "comes with pyarrow and with matplotlib",
 }
 
 
 def declared() -> dict[str, set[str]]:
     """Names of distributions: those of the broker under "", those of an extra under its name."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    groups = {"": project["dependencies"], **project["optional-dependencies"]}
+    groups = {BROKER: project["dependencies"], **project["optional-dependencies"]}
     return {group: {name_of(requirement) for requirement in listed} for group, listed in groups.items()}
 
 
@@ -35,36 +45,72 @@ def name_of(requirement: str) -> str:
     return re.match(r"[\w.-]+", requirement).group().lower().replace("_", "-").replace(".", "-")
 
 
-def imported() -> dict[str, set[str]]:
-    """Top-level names of third parties, and the modules that import them."""
-    found: dict[str, set[str]] = {}
-    for path in PACKAGES.rglob("*.py"):
-        for name in names_in(ast.parse(path.read_text())):
-            top = name.partition(".")[0]
-            if top not in sys.stdlib_module_names and top not in OWN:
-                found.setdefault(top, set()).add(str(path.relative_to(PACKAGES)))
+def group_of(module: str) -> str:
+    """The extra that a module of ours is part of; none for most."""
+    return next((extra for extra, homes in HOMES.items() if module.startswith(homes)), BROKER)
+
+
+@cache
+def imported() -> dict[str, dict[str, list[str]]]:
+    """By the extra that they are part of: distributions that modules of ours import, and which modules do."""
+    found: dict[str, dict[str, list[str]]] = {group: {} for group in (BROKER, *HOMES)}
+    for path in sorted(PACKAGES.rglob("*.py")):
+        module = path.relative_to(PACKAGES).as_posix()
+        for name in sorted(set(names_in(ast.parse(path.read_text())))):
+            if name.partition(".")[0] not in sys.stdlib_module_names | OWN:
+                found[group_of(module)].setdefault(distribution_of(name), []).append(module)
     return found
 
 
 def names_in(tree: ast.Module) -> Iterator[str]:
+    """Full names of modules; `from google import protobuf` names `google.protobuf`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module is not None:
-            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def distributions(name: str) -> set[str]:
-    return {name_of(one) for one in packages_distributions().get(name, [name])}
+def distribution_of(name: str) -> str:
+    """Several may share a namespace, such as google or opentelemetry: the nearest package of only one of them tells."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        found = owners().get("/".join(parts[:length]), set())
+        if len(found) == 1:
+            return next(iter(found))
+    return parts[0]
 
 
-def test_what_is_imported_is_declared():
-    known = set().union(*(listed for group, listed in declared().items() if group not in {"dev", "test", "peers"}))
-    missing = {name: users for name, users in imported().items() if not distributions(name) & known}
-    assert {name: sorted(users)[:3] for name, users in missing.items() if name not in WITH_OTHERS} == {}
+@cache
+def owners() -> dict[str, set[str]]:
+    """Distributions by the modules, packages and namespaces in which they have files."""
+    found: dict[str, set[str]] = {}
+    for distribution in distributions():
+        name = name_of(distribution.metadata["Name"])
+        for path in map(PurePosixPath, distribution.files or ()):
+            if path.suffix in {".py", ".so", ".pyd"}:
+                for place in (path.with_name(path.name.partition(".")[0]), *path.parents):
+                    found.setdefault(str(place), set()).add(name)
+    return found
 
 
-def test_what_is_declared_is_imported():
-    used = {one for name in imported() for one in distributions(name)}
-    unused = {one for group in ("", "arrow", "otlp", "spark") for one in declared()[group] - used}
-    assert unused - NOT_IMPORTED.keys() == set()
+@pytest.mark.parametrize("group", [BROKER, *HOMES])
+def test_what_is_imported_is_declared_by_the_broker_or_by_the_extra_that_it_is_part_of(group):
+    known = declared()[BROKER] | declared()[group] | WITH_OTHERS.keys()
+    assert {name: users[:3] for name, users in imported()[group].items() if name not in known} == {}
+
+
+@pytest.mark.parametrize("group", [BROKER, *HOMES])
+def test_what_is_declared_is_imported_by_what_declares_it(group):
+    used = set(imported()[group]) | NOT_IMPORTED.keys()
+    if group == BROKER:
+        used = used.union(*imported().values())
+    assert declared()[group] - used == set()
+
+
+def test_what_others_import_for_us_is_declared():
+    assert NOT_IMPORTED.keys() - declared()[BROKER] == set()
+
+
+def test_each_extra_of_the_package_is_looked_at():
+    assert declared().keys() - {"dev", "test", "peers"} == {BROKER, *HOMES}

@@ -20,6 +20,7 @@ __all__ = [
     "Place",
     "Refused",
     "TopicFacts",
+    "WorkerFacts",
     "Working",
 ]
 
@@ -119,11 +120,22 @@ class Assignment(NamedTuple):
     revoke: frozenset[LogId] = frozenset()
 
 
+class WorkerFacts(NamedTuple):
+    """A worker as it is shown; without an address it only holds leases."""
+
+    consumer: str
+    address: str | None
+    since: Any
+    in_flight: int | None
+
+
 class GroupFacts(NamedTuple):
     state: str
     members: dict[str, frozenset[LogId]]
     lag: dict[LogId, int]
     paused: bool
+    delayed: int
+    workers: tuple[WorkerFacts, ...]
 
 
 class Consuming(Protocol):

@@ -13,7 +13,18 @@ from goqueue.client import sync
 from goqueue.errors import GoQueueError
 from goqueue.model.log import LogId
 from goqueue.model.topic import Topic, TopicConfig
-from tests.behaviour.path import Ability, DelayFacts, Got, GroupFacts, Lent, Out, Place, Refused, TopicFacts
+from tests.behaviour.path import (
+    Ability,
+    DelayFacts,
+    Got,
+    GroupFacts,
+    Lent,
+    Out,
+    Place,
+    Refused,
+    TopicFacts,
+    WorkerFacts,
+)
 from tests.behaviour.serving import Server
 
 __all__ = ["AsyncioPath", "SyncPath"]
@@ -176,6 +187,8 @@ class AsyncioPath:
             {one.member_id: frozenset(LogId(*_pair(p)) for p in one.partitions) for one in found.members},
             {LogId(one.topic, one.partition): one.lag for one in found.partitions},
             found.paused,
+            sum(one.delayed for one in found.partitions),
+            tuple(WorkerFacts(one.consumer, one.address or None, one.since_ns, one.in_flight) for one in found.workers),
         )
 
     async def groups(self) -> list[str]:

@@ -45,7 +45,19 @@ from tests.behaviour.grpc_messages import (
     settled,
     topic_facts,
 )
-from tests.behaviour.path import Ability, Assignment, DelayFacts, Got, GroupFacts, Lent, Out, Place, Refused, TopicFacts
+from tests.behaviour.path import (
+    Ability,
+    Assignment,
+    DelayFacts,
+    Got,
+    GroupFacts,
+    Lent,
+    Out,
+    Place,
+    Refused,
+    TopicFacts,
+    WorkerFacts,
+)
 from tests.behaviour.path_grpc_worker import GrpcWorking
 from tests.behaviour.serving import Server
 
@@ -185,6 +197,16 @@ class GrpcPath:
             {one.member_id: logs(one.partitions) for one in found.members},
             {LogId(one.topic, one.partition): one.lag for one in found.partitions},
             found.paused,
+            found.delayed,
+            tuple(
+                WorkerFacts(
+                    one.consumer,
+                    one.address or None,
+                    one.since_ns or None,
+                    one.in_flight if one.HasField("in_flight") else None,
+                )
+                for one in found.workers
+            ),
         )
 
     async def groups(self) -> list[str]:

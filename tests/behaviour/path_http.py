@@ -12,7 +12,19 @@ import httpx
 from goqueue.model.log import LogId
 from goqueue.model.topic import TopicConfig
 from tests.behaviour.beating import Beating, beating_consumer
-from tests.behaviour.path import Ability, Assignment, DelayFacts, Got, GroupFacts, Lent, Out, Place, Refused, TopicFacts
+from tests.behaviour.path import (
+    Ability,
+    Assignment,
+    DelayFacts,
+    Got,
+    GroupFacts,
+    Lent,
+    Out,
+    Place,
+    Refused,
+    TopicFacts,
+    WorkerFacts,
+)
 from tests.behaviour.serving import Server
 
 __all__ = ["HttpPath"]
@@ -108,6 +120,10 @@ class HttpPath:
             {one["member_id"]: _logs(one["partitions"]) for one in found["members"]},
             {LogId(one["topic"], one["partition"]): one["lag"] for one in found["partitions"]},
             found["paused"],
+            found["delayed"],
+            tuple(
+                WorkerFacts(one["consumer"], one["address"], one["since"], one["in_flight"]) for one in found["workers"]
+            ),
         )
 
     async def groups(self) -> list[str]:
@@ -218,7 +234,7 @@ class HttpPath:
             f"/groups/{group}/poll",
             member_id=member.member_id,
             generation=member.generation,
-            timeout=wait_ms,
+            timeout=f"{wait_ms}ms",
             limit=limit,
             format="base64",
         )
@@ -246,7 +262,7 @@ class HttpPath:
     ) -> AsyncIterator["HttpWorking"]:
         query: dict[str, Any] = {"topics": ",".join(topics), "consumer": secrets.token_hex(8)}
         if visibility_ms is not None:
-            query["visibility"] = visibility_ms
+            query["visibility"] = f"{visibility_ms}ms"
         if key_order:
             query["order"] = "key"
         yield HttpWorking(self, group, query)
@@ -288,7 +304,7 @@ class HttpWorking:
     async def take_page(self, limit: int = 100, *, wait_ms: int = 0) -> tuple[list[Lent], dict[LogId, int]]:
         """Records, and what may be committed when they are done."""
         path = f"/groups/{self._group}/poll"
-        found = await self._path._ask("GET", path, timeout=wait_ms, limit=limit, format="base64", **self._query)
+        found = await self._path._ask("GET", path, timeout=f"{wait_ms}ms", limit=limit, format="base64", **self._query)
         lent = [
             Lent(_got(one["topic"], one), one["delivery_count"], one["failure_count"], one["receipt_handle"])
             for one in found["messages"]

@@ -118,16 +118,16 @@ async def test_an_ack_whose_answer_was_lost_may_be_repeated(path, name):
 
 
 @over_queue
-async def test_the_acknowledged_beginning_moves_the_offset_and_the_lag(path, name):
+async def test_the_acknowledged_beginning_moves_the_offset_and_each_ack_makes_the_lag_smaller(path, name):
     await path.create_topic(name, 1)
     await path.publish(name, numbered(5))
     log = LogId(name, 0)
     async with path.worker(name, name) as worker:
         lent = await worker.take()
-        for number, committed in ((1, 0), (3, 0), (0, 2), (2, 4), (4, 5)):
+        for acked, (number, committed) in enumerate(((1, 0), (3, 0), (0, 2), (2, 4), (4, 5)), 1):
             await worker.ack(lent[number])
             assert await path.committed(name) == {log: committed}
-            assert (await path.group(name)).lag == {log: 5 - committed}
+            assert (await path.group(name)).lag == {log: 5 - acked}
 
 
 @over_queue
@@ -607,3 +607,68 @@ async def test_workers_of_all_paths_share_one_queue(path, other, name):
         ]
         await two.ack(*second, *again)
     assert await path.committed(name) == await other.committed(name) == {LogId(name, 0): 6}
+
+
+# What operators see.
+
+
+@over_queue
+async def test_the_lag_of_a_queue_counts_the_partitions_that_no_worker_has_touched(path, name):
+    await path.create_topic(name, 6)
+    await path.publish(name, [Out(b"%d" % number, partition=number % 6) for number in range(800)])
+    async with path.worker(name, name) as worker:
+        settled = 0
+        while settled < 60:
+            lent = await worker.take(60 - settled)
+            await worker.ack(*lent)
+            settled += len(lent)
+        assert sum((await path.group(name)).lag.values()) == 740
+
+
+@over(*NEEDS, Ability.DELAYS)
+async def test_a_queue_that_is_drained_but_for_a_delayed_record_has_no_lag(path, name):
+    await path.create_topic(name, 1)
+    await path.publish(name, [Out(b"later", delay_ms=3_600_000)])
+    await path.publish(name, numbered(500))
+    async with path.worker(name, name) as worker:
+        lent = await worker.take(500)
+        assert len(lent) == 500
+        assert (await path.group(name)).lag == {LogId(name, 0): 500}
+        await worker.ack(*lent)
+        found = await path.group(name)
+        assert (found.lag, found.delayed) == ({LogId(name, 0): 0}, 1)
+
+
+@over_queue
+async def test_workers_of_a_queue_are_shown_with_what_they_hold(path, name):
+    await path.create_topic(name, 1)
+    await path.publish(name, numbered(5))
+    async with path.worker(name, name) as one, path.worker(name, name) as two:
+        mine = await one.take(3)
+        found = await path.group(name)
+        assert (found.state, found.members, len(found.workers)) == ("Working", {}, 1)
+        yours = await two.take(2)
+        found = await path.group(name)
+        assert sorted(worker.in_flight for worker in found.workers) == [2, 3]
+        assert len({worker.consumer for worker in found.workers}) == 2
+        assert all(worker.since for worker in found.workers)
+        assert all(worker.address.startswith("127.0.0.1:") for worker in found.workers)
+        await one.ack(*mine)
+        assert sorted(worker.in_flight for worker in (await path.group(name)).workers) == [0, 2]
+        await two.ack(*yours)
+
+
+@over_queue
+async def test_a_worker_that_waits_for_a_first_record_is_shown(path, name):
+    await path.create_topic(name, 1)
+    async with path.worker(name, name) as worker:
+        waiting = asyncio.create_task(worker.take(wait_ms=30_000))
+        while not (seen := await workers_of(path, name)):
+            await asyncio.wait([waiting], timeout=0.05)
+        assert [one.in_flight for one in seen] == [0]
+        await path.publish(name, [Out(b"news")])
+        assert values(await waiting) == [b"news"]
+
+
+async def workers_of(path, group):
+    return (await path.group(group)).workers if group in await path.groups() else ()

@@ -34,6 +34,7 @@ PLACES = (
     Place("settings", "/settings"),
     Place("dead-letters", "/dlq", "#dead-topics tbody tr"),
     Place("dead-letter-list", "/dlq/returns.dlq", "#letters tbody tr"),
+    Place("dead-letter-reasons", "/dlq/returns.dlq/stats"),
     Place("dead-letter", "/dlq/returns.dlq/0/0", "#value"),
     Place("delays", "/delays", "#delay-stats tbody tr"),
     Place("delay-list", "/delays/reminders", "#delays tbody tr"),

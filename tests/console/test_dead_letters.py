@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from goqueue.client.sync import Admin, Producer, Worker
 from goqueue.model.topic import TopicConfig
 from tests.behaviour.serving import Server, name_of
-from tests.console.axe import serious_problems
+from tests.console.axe import problems_of
 
 pytestmark = pytest.mark.browser
 
@@ -240,4 +240,4 @@ def test_axe_finds_nothing_serious_while_somebody_works(open_page, topic: str, s
     for button, sign in (("Try", "What would happen"), ("Purge", "no way back"), ("Redrive", "Redrive is over")):
         page.locator("#bulk").get_by_role("button", name=button).click()
         page.wait_for_selector(f"#act:has-text('{sign}')")
-        assert serious_problems(page) == []
+        assert problems_of(page) == []

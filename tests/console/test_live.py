@@ -106,6 +106,15 @@ def test_the_filter_of_a_list_narrows_it_while_typing(open_page) -> None:
     assert page.url.endswith("?q=ord")
 
 
+def test_the_filter_of_a_list_keeps_the_order_that_was_chosen(open_page) -> None:
+    page = open_page("/topics")
+    page.get_by_role("link", name="Records").click()
+    page.wait_for_selector("th[aria-sort=descending]:has-text('Records')")
+    page.locator("#q").fill("ord")
+    page.wait_for_url("**/console/topics?q=ord&sort=-records")
+    assert page.locator("th[aria-sort=descending]").inner_text() == "Records"
+
+
 def test_only_so_many_pages_are_fed_and_each_ends_when_the_broker_stops(server: Server, load) -> None:
     """The last test of the file: the broker is stopped."""
     load()

@@ -5,7 +5,7 @@ import importlib
 import pytest
 
 from goqueue.errors import CorruptBatch
-from goqueue.model.contexts import contexts_in
+from goqueue.model.contexts import PackedContexts
 from goqueue.model.record import Record
 from goqueue.model.trace import parse_traceparent
 
@@ -24,8 +24,8 @@ def carrying(*headers: tuple[str, bytes]) -> Record:
 
 def found_in(codec, data, *below):
     """How many carry one, and of those that were asked for the number and the context."""
-    carried, first, packed = codec.contexts(data, *below)
-    return carried, [(first + distance, context) for distance, context in contexts_in(packed)]
+    carried, first, *packed = codec.contexts(data, *below)
+    return carried, [(first + distance, context) for distance, context in PackedContexts(*packed)]
 
 
 def contexts(*pairs):
@@ -60,6 +60,30 @@ def test_the_last_of_several_contexts_counts(codec):
     both = [carrying(("traceparent", LOW), ("traceparent", HIGH))]
     assert found_in(codec, codec.encode(both)) == (1, contexts((0, HIGH)))
     assert found_in(codec, codec.encode([carrying(("traceparent", LOW), ("traceparent", b"x"))])) == (0, [])
+
+
+def test_the_trace_state_beside_a_context_is_found_with_it(codec):
+    state, longest = ("tracestate", b"vendor=1"), ("tracestate", b"a=" + b"x" * 255 + b",b=" + b"y" * 252)
+    data = codec.encode(
+        [
+            carrying(state),
+            carrying(state, ("traceparent", LOW)),
+            carrying(("traceparent", LOW)),
+            carrying(("traceparent", HIGH), longest),
+            carrying(("traceparent", b"x"), state),
+            carrying(("traceparent", LOW), ("tracestate", b"old=1"), ("Tracestate", b"b=2"), ("tracestate", b"new=1")),
+            carrying(("traceparent", LOW), ("tracestate", b"")),
+            carrying(("traceparent", LOW), ("tracestate", longest[1] + b",")),
+        ]
+    )
+    carried, found = found_in(codec, data)
+    assert carried == 6
+    assert [(number, context.state) for number, context in found] == [
+        *((1, "vendor=1"), (2, ""), (3, longest[1].decode())),
+        *((5, "new=1"), (6, ""), (7, "")),
+    ]
+    low = [(number, context.state) for number, context in found_in(codec, data, 0x11)[1]]
+    assert low == [(1, "vendor=1"), (2, ""), (5, "new=1"), (6, ""), (7, "")]
 
 
 @pytest.mark.parametrize(

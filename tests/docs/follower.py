@@ -1,4 +1,4 @@
-"""Somebody who follows a page of the documentation: types its commands and runs its Python, beside one broker."""
+"""Reader of a page of the documentation, who types its commands and runs its Python, beside one broker."""
 
 import json
 import os
@@ -24,25 +24,32 @@ LOOK_EVERY_S = 0.02
 
 
 class Follower:
-    """The addresses of the page stand for those of the broker."""
+    """The addresses of the page are replaced by those of the broker. All its commands are typed into one terminal.
 
-    def __init__(self, folder: Path, server: Server) -> None:
+    A reader whose `is_activated` is false has `.venv` in the folder and nothing of it on PATH, as after `make run`.
+    """
+
+    def __init__(self, folder: Path, server: Server, is_activated: bool = True) -> None:
         self._folder = folder
         self._server = server
         self._environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("GOQUEUE_", "XDG_"))},
-            "PATH": f"{BIN}:{os.environ['PATH']}",
+            "PATH": f"{BIN}:{plain_path()}" if is_activated else plain_path(),
             "HOME": str(folder),
             "GOQUEUE_SERVER": server.native,
             "GOQUEUE_HTTP": server.http,
             "GOQUEUE_REGISTRY": f"http://{server.http}/schemas",
-            "PYTHONPATH": str(HERE.parents[1]),
+            "DOCS_BROKER": server.native,
+            "PYTHONPATH": f"{HERE / 'address'}{os.pathsep}{HERE.parents[1]}",
             "COLUMNS": "120",
         }
         start_soon(self._environment)
         self._kernel: subprocess.Popen[str] | None = None
         # Otherwise curl is content with any answer.
         (folder / ".curlrc").write_text("fail-with-body\nsilent\nshow-error\n")
+        (folder / ".venv").symlink_to(BIN.parent)
+        self._exported = folder / ".exported"
+        self._exported.touch()
 
     def close(self) -> None:
         """Python ends when it is told nothing more, and Spark with it."""
@@ -107,7 +114,7 @@ class Follower:
         output = self._folder / "output.txt"
         with output.open("wb") as printed:
             process = subprocess.Popen(
-                ["bash", "-e", "-u", "-o", "pipefail", "-c", self._here(text)],
+                ["bash", "-e", "-u", "-o", "pipefail", "-c", f"{self._terminal()}\n{self._here(text)}"],
                 cwd=self._folder,
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
@@ -129,6 +136,11 @@ class Follower:
         assert found in allowed, f"{place} ended with {found}:\n{text}\n{said}"
         return said
 
+    def _terminal(self) -> str:
+        """What one block exports, the next one has."""
+        file = shlex.quote(str(self._exported))
+        return f"source {file}; trap 'export -p >{file}' EXIT"
+
     def _wait_for(self, place: str, until: str, output: Path, process: subprocess.Popen[bytes]) -> None:
         deadline = time.monotonic() + WITHIN_S
         while until not in output.read_text(errors="replace"):
@@ -139,12 +151,7 @@ class Follower:
     # Python.
 
     def _python(self, place: str, text: str, until: str | None = None) -> str:
-        code = self._here(text)
-        if ".load(str(" not in code:
-            code = code.replace(
-                '.format("goqueue")', f'.format("goqueue").option("bootstrap", "{self._server.native}")'
-            )
-        return self._ask(place, {"code": code, "place": place, "until": until})
+        return self._ask(place, {"code": self._here(text), "place": place, "until": until})
 
     def _pipeline(self, place: str, line: str) -> str:
         return self._ask(place, {"command": shlex.split(self._here(line), comments=True)})
@@ -153,7 +160,7 @@ class Follower:
         if self._kernel is None:
             with (self._folder / "python.log").open("ab") as log:
                 self._kernel = subprocess.Popen(
-                    [sys.executable, str(HERE / "kernel.py"), self._server.native],
+                    [sys.executable, str(HERE / "kernel.py")],
                     cwd=self._folder,
                     env=self._environment,
                     stdin=subprocess.PIPE,
@@ -169,3 +176,9 @@ class Follower:
         answer = json.loads(line)
         assert answer["failure"] is None, f"{place}:\n{piece}\n{answer['printed']}\n{answer['failure']}"
         return str(answer["printed"])
+
+
+def plain_path() -> str:
+    """PATH without any folder in which there is `goqueue`."""
+    folders = os.environ["PATH"].split(os.pathsep)
+    return os.pathsep.join(folder for folder in folders if not (Path(folder) / "goqueue").exists())

@@ -1,7 +1,6 @@
-"""A Python that is told by lines of JSON what to run, one piece after the other in one namespace, and says how it went.
+"""Python process that runs pieces of code, given as lines of JSON, in one namespace, and answers how each one ended.
 
-Started as `python kernel.py NATIVE_ADDRESS`. As in a notebook, `await` may stand outside of functions. Where a piece
-does not name a broker, that address is meant instead of the usual one. Pipelines are run in it as well.
+As in a notebook, `await` is allowed outside of functions. Pipelines are run in it as well.
 """
 
 import ast
@@ -17,18 +16,7 @@ import threading
 import time
 import traceback
 
-from goqueue.client import link
-
 LOOK_EVERY_S = 0.02
-
-
-def meet(broker: str) -> None:
-    usual, begin = link.DEFAULT_BOOTSTRAP, link.Link.__init__
-
-    def init(self: link.Link, bootstrap: str) -> None:
-        begin(self, broker if bootstrap == usual else bootstrap)
-
-    link.Link.__init__ = init  # type: ignore[method-assign]
 
 
 def holds(namespace: dict[str, object], until: str) -> bool:
@@ -52,7 +40,7 @@ async def watched(work, namespace, until: str | None) -> None:
 def interrupt_when(namespace, until: str, is_over: threading.Event) -> None:
     while not is_over.is_set():
         if holds(namespace, until):
-            signal.raise_signal(signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)  # to the main thread, as Ctrl-C
             return
         time.sleep(LOOK_EVERY_S)
 
@@ -86,7 +74,6 @@ def command(words: list[str]) -> None:
 
 
 def main() -> None:
-    meet(sys.argv[1])
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     # Java prints as well: that is for the log, not for those who read the answers.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

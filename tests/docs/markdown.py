@@ -1,4 +1,4 @@
-"""What a page of the documentation has to run: its blocks of code, with the marks that stand around them.
+"""What a page of the documentation has to run: its blocks of code, with the marks beside them.
 
 A block in `python` or `sh` is run as printed, in the order of the page, and nothing else is: a reader who types what
 the page shows gets what it says. Marks are comments on the lines right before a block:
@@ -72,7 +72,7 @@ def blocks_of(page: Path) -> list[Block]:
         expected = part.end()
         if part["mark"] is not None:
             name, colon, rest = part["mark"].partition(":")
-            if part["mark"] == "spark":
+            if part["mark"] == "spark" or part["mark"].startswith("Written by"):
                 continue
             assert colon and name in KNOWN_MARKS, f"{place}: {name!r} is no mark; there are {', '.join(KNOWN_MARKS)}"
             mark = Mark(name, rest.strip())

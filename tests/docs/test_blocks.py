@@ -1,4 +1,4 @@
-"""What the guides and the first pages say can be done as it stands there, by somebody with a broker and a folder."""
+"""Examples of the documentation, run as printed by a reader who has a broker and a folder."""
 
 import re
 import tomllib
@@ -12,13 +12,24 @@ from tests.docs.follower import Follower
 from tests.docs.markdown import RUN, blocks_of, needs_spark
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "docs" / "index.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
+FIRST_PAGES = [ROOT / "README.md", ROOT / "docs" / "index.md"]
+PAGES = [
+    *FIRST_PAGES,
+    *(
+        page
+        for folder in ("concepts", "guides", "operations")
+        for page in sorted((ROOT / "docs" / folder).glob("*.md"))
+    ),
+]
 TOML = re.compile(r"^```toml\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LEAST_WORDS = 2
-FOLLOWED = [pytest.param(page, id=page.stem, marks=[pytest.mark.spark] if needs_spark(page) else []) for page in PAGES]
+NAMES = {page: f"{page.parent.name}/{page.stem}" if page not in FIRST_PAGES else page.stem for page in PAGES}
+FOLLOWED = [
+    pytest.param(page, id=name, marks=[pytest.mark.spark] if needs_spark(page) else []) for page, name in NAMES.items()
+]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+@pytest.mark.parametrize("page", NAMES, ids=NAMES.values())
 def test_every_block_is_run_or_says_why_not(page):
     for block in blocks_of(page):
         reason = block.mark("not run")
@@ -43,7 +54,7 @@ def test_a_reader_can_do_what_the_page_says(page, tmp_path):
     folder = tmp_path / "reader"
     folder.mkdir()
     with running_server(tmp_path / "broker", "[tracing]\nrate = 1.0\n") as server:
-        follower = Follower(folder, server)
+        follower = Follower(folder, server, is_activated=page not in FIRST_PAGES)
         try:
             for block in blocks_of(page):
                 if block.is_run:

@@ -1,8 +1,6 @@
 """The documentation builds without a warning, leads nowhere that is not there, and asks nobody outside for anything."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,20 +11,6 @@ IN_STYLE = re.compile(r"url\(['\"]?(?:https?:)?//([^)/'\"]+)|@import\s+['\"](?:h
 IN_MENU = re.compile(r'<a href="(?!https?:)([^"#]*)"[^>]*class="md-(?:nav|tabs)__link')
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 IN_CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
-    built = subprocess.run(
-        [sys.executable, "-m", "scripts.site", str(folder)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (built.returncode, built.stdout, built.stderr) == (0, "", ""), built.stdout + built.stderr
-    return folder
 
 
 def test_the_pages_fetch_nothing_from_elsewhere(site):

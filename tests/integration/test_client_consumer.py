@@ -246,7 +246,7 @@ async def test_a_broker_that_is_away_for_long_is_complained_about(monkeypatch, t
     monkeypatch.setattr("goqueue.client.consumer.UNREACHABLE_FOR_S", 0.3)
     async with Consumer(topic, bootstrap=broker) as consumer:
         await consumer.poll()
-        consumer._link.bootstrap = "127.0.0.1:1"
+        consumer._link._addresses = ("127.0.0.1:1",)
         consumer._link.live.hang_up("for this test")
         assert await consumer.poll(wait_ms=100) == []
         with pytest.raises(BrokerUnreachable):

@@ -120,7 +120,7 @@ def test_what_is_refused_is_told_and_the_next_one_is_written(broker, topic):
         with pytest.raises(RecordTooLarge, match="the broker takes"):
             publisher.publish_many(topic, [b"x" * 900] * 30_000, partition=0)
         with pytest.raises(InvalidRecord):
-            publisher.publish(topic, "text", partition=0)
+            publisher.publish(topic, 5, partition=0)
         with pytest.raises(UnknownPartition):
             publisher.publish(topic, b"", partition=PARTITIONS)
         assert publisher.publish(topic, b"x" * 1000, partition=0).offset == 0

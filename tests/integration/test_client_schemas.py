@@ -3,6 +3,7 @@
 import asyncio
 import importlib
 import json
+import re
 import socket
 import sys
 import threading
@@ -329,6 +330,17 @@ async def test_a_reader_that_does_not_fit_is_told_both_versions_and_the_path(reg
 
 
 # What is wrong
+
+
+async def test_bytes_that_end_too_early_are_refused_in_words_and_with_their_field(registry, topic):
+    schema = record(("id", "int", {}), ("paid", "boolean", {}), ("note", "string", {}), ("price", "double", {}))
+    value = {"id": 7, "paid": True, "note": "x", "price": 1.5}
+    data = await AvroSerializer(registry, schema).encode(topic, value)
+    for kept, field in ((5, "id"), (6, "paid"), (7, "note"), (9, "price")):
+        with pytest.raises(SchemaMismatch, match="written with schema") as caught:
+            await AvroDeserializer(registry).decode(data[:kept])
+        assert (caught.value.path, "the value is cut off" in caught.value.message) == (f"/{field}", True)
+        assert not re.search("Error|index|BytesIO|range", caught.value.message), caught.value.message
 
 
 async def test_a_schema_that_breaks_readers_is_refused_when_it_is_first_used(registry, topic):

@@ -96,7 +96,7 @@ def test_what_is_wrong_with_a_record_is_said_at_once(broker, topic):
         with pytest.raises(RecordTooLarge):
             producer.send(topic, b"value", key=b"k" * 70_000)
         with pytest.raises(InvalidRecord):
-            producer.send(topic, "text")
+            producer.send(topic, 5)
         assert producer.send(topic, b"fine", partition=0).result(10).offset == 0
 
 

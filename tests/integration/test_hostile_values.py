@@ -1,5 +1,6 @@
 """A broker and its clients among values that were made to exhaust whatever decodes them."""
 
+import json
 import re
 import threading
 import time
@@ -119,6 +120,44 @@ def test_hostile_values_are_refused_where_values_are_checked(server, http, ids):
             create(http, f"checked-{number}", schema_validation="on", schema_subject=f"hostile-{number}")
             with pytest.raises(SchemaViolation, match=re.escape(one.reason)):
                 producer.send(f"checked-{number}", framed(ids, one)).result()
+
+
+LIST = {"type": "array", "items": {"$ref": "#/definitions/one"}}
+UNENDING = {
+    "many items": ({"items": {"type": "string"}}, list(range(300_000))),
+    "many alternatives": (
+        {"additionalProperties": {"anyOf": [{"const": n} for n in range(200)]}},
+        {f"k{n}": -1 for n in range(20_000)},
+    ),
+    "alternatives within each other": (
+        {"$ref": "#/definitions/one", "definitions": {"one": {"anyOf": [LIST, LIST]}}},
+        json.loads("[" * 60 + "1" + "]" * 60),
+    ),
+}
+"""JSON schemas, and values that do not fit them for thousands of reasons, or for many more."""
+
+
+@pytest.mark.parametrize("name", UNENDING)
+def test_a_value_that_does_not_fit_for_endless_reasons_is_refused_for_one(server, http, name):
+    schema, value = UNENDING[name]
+    topic = name.replace(" ", "-")
+    body = {"schema": json.dumps(schema), "schemaType": "JSON"}
+    made = http.post(f"/schemas/subjects/{topic}/versions", json=body)
+    create(http, topic, schema_validation="on", schema_subject=topic)
+    framed_value = b"\0" + made.json()["id"].to_bytes(4, "big") + json.dumps(value).encode()
+    with Producer(server.native) as producer, alive_and_small(server), pytest.raises(SchemaViolation):
+        producer.send(topic, framed_value).result()
+    server.check_log()
+
+
+def test_half_a_character_in_json_is_shown_by_its_name(server, http):
+    made = http.post("/schemas/subjects/halves/versions", json={"schema": "{}", "schemaType": "JSON"})
+    create(http, "halves", schema_validation="off")
+    with Producer(server.native) as producer:
+        producer.send("halves", b"\0" + made.json()["id"].to_bytes(4, "big") + b'{"half": "\\ud800"}')
+    assert "\\ud800" in http.get("/console/topics/halves/records/0/0").text
+    assert http.get("/console/topics/halves/records").status_code == 200
+    server.check_log()
 
 
 @pytest.mark.parametrize("one", [one for one in HOSTILE if one.kind != "PROTOBUF"], ids=lambda one: one.name)

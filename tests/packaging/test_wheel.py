@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import venv
 import zipfile
 from pathlib import Path
@@ -16,6 +17,8 @@ from tests.behaviour.serving import Server
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+STARTED_WITHIN_S = 20
+"""It takes about one; a busy machine needs more, and one that compiles something would need minutes."""
 CODEC_IN_USE = "from goqueue import codec; print(codec.ACTIVE, codec.__file__)"
 
 
@@ -75,7 +78,9 @@ def test_a_machine_without_a_compiler_serves_from_it(built: tuple[Path, str], tm
     folder = tmp_path / "broker"
     folder.mkdir()
     server = Server(folder, python=python)
+    began = time.monotonic()
     server.start()
+    assert time.monotonic() - began < STARTED_WITHIN_S
     try:
         with Admin(server.native) as admin, Producer(server.native) as producer:
             admin.create_topic("orders", partitions=1)

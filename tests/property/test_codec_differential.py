@@ -291,7 +291,7 @@ def test_any_bytes_are_searched_for_contexts_alike(data, below):
 @given(st.integers(0, 60), st.binary(max_size=3), st.integers(0, 3), st.integers(0, 2**64))
 def test_any_context_is_understood_alike(at, bent, size, below):
     value = TRACEPARENT[:at] + bent + TRACEPARENT[at + size :]
-    data = twin.encode([Record(value=b"", headers=(("traceparent", value), ("x", bent)))])
+    data = twin.encode([Record(value=b"", headers=(("traceparent", value), ("tracestate", bent)))])
     agree("contexts", data, below)
     broken = bytearray(data)
     broken[len(data) - 1 - at % 20] ^= 0x80

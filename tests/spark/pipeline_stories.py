@@ -103,8 +103,8 @@ PIPELINE_STORIES: dict[str, list[Step]] = {
     "windows": [
         Step("topic create w-sums"),
         Step(
-            "pipeline windows w-orders --length 2m --slide 1m --late 1m --by n --sum n --at at --into w-sums "
-            f"--checkpoint $folder/windows --updates {SPARK} -o json",
+            "pipeline windows w-orders --length 2m --slide 1m --late 1m --by field:n --sum n --at field:at "
+            f"--into w-sums --checkpoint $folder/windows --updates {SPARK} -o json",
             '"watermark": "2026-01-01',
         ),
         Step(

@@ -169,3 +169,15 @@ def test_records_that_grow_within_a_piece_come_all_and_once(table, producer, top
     )
     expected = [(number, size + 6) for number, size in enumerate(sizes)]
     assert [tuple(row) for row in rows.collect()] == expected
+
+
+def test_of_several_addresses_the_first_that_answers_is_read_and_written(table, spark, server, producer, topic):
+    producer.send_many(topic, [b"a", b"b"])
+    several = f"127.0.0.1:1,{server.native}"
+    frame = table(subscribe=topic).option("bootstrap", several).load()
+    assert values(frame) == [b"a", b"b"]
+    frame.select("value").write.format("goqueue").mode("append").options(bootstrap=several, topic=topic).save()
+    assert values(table(subscribe=topic).load()) == [b"a", b"a", b"b", b"b"]
+    nowhere = table(subscribe=topic).option("bootstrap", "127.0.0.1:1, 127.0.0.1:2")
+    with pytest.raises(Exception, match="127.0.0.1:1: Connection refused; 127.0.0.1:2: Connection refused"):
+        nowhere.load().collect()

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -13,10 +14,12 @@ import pytest
 
 from goqueue.client.sync import Admin
 from tests.behaviour.serving import free_port
+from tests.docs.markdown import blocks_of
 from tests.spark.quick_java import JAVA, PROPERTIES
 
 ROOT = Path(__file__).parents[2]
 SPARK = Path(pyspark.__file__).parent
+GUIDE = ROOT / "docs" / "guides" / "spark-cluster.md"
 SUBMIT = ROOT / "src" / "goqueue" / "spark" / "submit.py"
 START_WITHIN_S = 120.0
 RUN_WITHIN_S = 400.0
@@ -41,6 +44,13 @@ def wait_for(log, said, times=1):
         time.sleep(0.1)
 
 
+def bare(*folders):
+    """What a machine has on which nothing was set up: Java, a shell, and these folders of programs."""
+    kept = {name: value for name, value in os.environ.items() if name in ("JAVA_HOME", "HOME", "TMPDIR")}
+    path = os.pathsep.join((*map(str, folders), os.path.dirname(shutil.which("java") or "/usr/bin/java"), os.defpath))
+    return {**kept, "PATH": path, "SPARK_LOCAL_IP": "127.0.0.1"}
+
+
 @pytest.fixture(scope="module")
 def building(tmp_path_factory):
     """The wheel is built while the cluster starts."""
@@ -51,13 +61,18 @@ def building(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def wheel(building):
-    """What is installed on no executor, and goes there with the job."""
+def built(building):
     folder, running = building
     assert running.wait(RUN_WITHIN_S) == 0, (folder / "pip.log").read_text()
-    (built,) = folder.glob("goqueue-*.whl")
+    (wheel,) = folder.glob("goqueue-*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def wheel(built):
+    """What is installed on no executor, and goes there with the job."""
     # Spark takes archives by their name.
-    return built.rename(folder / "goqueue.zip")
+    return shutil.copy(built, built.with_name("goqueue.zip"))
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +81,7 @@ def cluster(tmp_path_factory, building):
     folder = tmp_path_factory.mktemp("cluster")
     port = free_port()
     env = {
-        **os.environ,
-        "SPARK_LOCAL_IP": "127.0.0.1",
+        **bare(),
         "SPARK_NO_DAEMONIZE": "1",
         "SPARK_DAEMON_MEMORY": "256m",
         "SPARK_DAEMON_JAVA_OPTS": JAVA,
@@ -149,6 +163,44 @@ def test_a_pipeline_runs_under_spark_submit_on_a_cluster_that_gets_the_wheel(
     )
     assert done.returncode == 0, done.stdout + done.stderr[-4000:]
     assert table(subscribe=f"{topic}-copy").load().count() == 1000
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_job_runs_on_executors_that_have_only_the_packed_environment_of_the_guide(
+    cluster, built, server, admin, producer, table, topic, tmp_path
+):
+    """The blocks of the page, as printed, in a shell without any variable of this one."""
+    admin.create_topic(f"{topic}-copy", 2)
+    producer.send_many(topic, [b"%d" % number for number in range(1000)])
+    recipe, job, submit, *_ = [block for block in blocks_of(GUIDE) if block.language in ("sh", "python")]
+    assert (recipe.language, job.language, "--archives" in submit.text) == ("sh", "python", True)
+    text = job.text.replace("127.0.0.1:7171", server.native).replace('"orders', f'"{topic}')
+    (tmp_path / "job.py").write_text(text)
+    shutil.copy(built, tmp_path)
+    (tmp_path / "bin").mkdir()
+    for name, target in (("python", sys.executable), ("python3", sys._base_executable)):
+        (tmp_path / "bin" / name).write_text(f'#!/bin/sh\nexec {target} "$@"\n')
+        (tmp_path / "bin" / name).chmod(0o755)
+    env = bare(tmp_path / "bin", Path(sys.executable).parent)
+    pip = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
+    small = f"--properties-file {PROPERTIES} --conf spark.executor.memory=512m --conf spark.ui.enabled=false"
+    submitted = submit.text.replace("spark://127.0.0.1:7077", f"{cluster} {small}")
+    for script, more in ((recipe.text, pip), (submitted, {})):
+        done = subprocess.run(
+            ["bash", "-e", "-u", "-c", script],
+            env=env | more,
+            cwd=tmp_path,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=RUN_WITHIN_S,
+        )
+        assert done.returncode == 0, script + done.stdout[-2000:] + done.stderr[-4000:]
+    assert table(subscribe=f"{topic}-copy").load().count() == 1000
+    packed = {path.name for path in tmp_path.glob("executor/lib/python*/site-packages/*")}
+    assert "msgspec" in packed
+    assert packed & {"grpc", "grpc_tools", "starlette", "uvicorn", "jinja2", "typer", "pyspark"} == set()
 
 
 @pytest.mark.slow

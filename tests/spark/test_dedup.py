@@ -106,3 +106,17 @@ def test_a_stream_drops_what_it_has_seen_in_earlier_runs(spark, server, table, p
     done = dedup.follow(spark, server.native, doubled, into, checkpoint, by="field:n")
     assert (done.read, done.kept, done.dropped, done.late, done.without_id) == (3, 2, 1, 0, 1)
     assert orders(table, into) == EXPECTED | {b"key-0": [*EXPECTED[b"key-0"], b'{"n": 30}', b"no json"]}
+
+
+def test_the_first_run_of_a_stream_reads_in_batches_and_no_partition_is_late_to_another(
+    spark, server, admin, producer, topic, tmp_path
+):
+    """The second partition is younger than the first by more than the watermark."""
+    admin.create_topic(f"{topic}-clean", 2)
+    for number in range(80):
+        producer.send(topic, b'{"n": %d}' % number, partition=number // 40).result()
+    checkpoint, watermark = tmp_path / "checkpoint", "5 milliseconds"
+    job = (spark, server.native, topic, f"{topic}-clean", str(checkpoint))
+    done = dedup.follow(*job, by="field:n", watermark=watermark, batch_records=30)
+    assert (done.read, done.kept, done.late) == (80, 80, 0)
+    assert len([one for one in (checkpoint / "offsets").iterdir() if one.name.isdigit()]) >= 3

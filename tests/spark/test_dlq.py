@@ -99,6 +99,7 @@ def test_a_cluster_is_sent_back_once_and_the_other_letters_stay(spark, server, a
     assert (triage.redriven.done, triage.redriven.failed, admin.dead_letter_stats(topic).count) == (6, 0, 9)
     page = (tmp_path / f"dlq-{topic}.html").read_text()
     assert "bad card" in page
+    assert f"goqueue pipeline dlq {topic} --redrive --cluster {triage.clusters[0].cluster} --dry-run" in page
     assert page.count("<svg") == 2
     assert "src=" not in page
     assert "<link" not in page

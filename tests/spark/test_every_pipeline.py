@@ -129,3 +129,25 @@ def test_spark_runs_where_it_is_told_with_the_settings_that_are_given(broker, tm
     )
     assert (done.returncode, "nothing was written" in done.stdout) == (0, True), done
     assert '"spark.master":"local[1]"' in "".join(one.read_text() for one in events.rglob("*") if one.is_file())
+
+
+def test_a_pipeline_that_succeeds_says_on_standard_error_how_far_it_is_and_nothing_else(broker, tmp_path):
+    with Admin(broker.native) as admin:
+        admin.create_topic("w-quiet", 1)
+    command = [sys.executable, "-m", "goqueue", "pipeline", "dedup", "w-orders", "--into", "w-quiet", "--by", "field:n"]
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))}
+    done = subprocess.run(
+        [*command, "--master", "local[2]", "--server", broker.native],
+        capture_output=True,
+        text=True,
+        env=plain,
+        cwd=tmp_path,
+        timeout=WITHIN_S * 2,
+        check=False,
+    )
+    assert (done.returncode, "3 written to w-quiet" in done.stdout) == (0, True), done
+    said = [line for line in done.stderr.splitlines() if not line.startswith("dedup: ")]
+    assert said == []
+    spans = "".join(one.read_text() for one in (broker.folder / "data" / "traces").glob("spans-*"))
+    transactions = [json.loads(line) for line in spans.splitlines() if '"operation":"transaction"' in line]
+    assert [one["error"] for one in transactions if one["status"] == "error"] == []

@@ -18,7 +18,7 @@ def told(spark):
 
     def windows(values, **options):
         frame = spark.createDataFrame([(b"k", value) for value in values], "key binary, value binary")
-        found = windowed(frame, WindowOptions(at="at", **options))
+        found = windowed(frame, WindowOptions(**{"at": "at"} | options))
         return sorted(
             (f"{row.window_start:%H:%M:%S}", row.key, row["count"], *([row["sum"]] if "sum" in found.columns else []))
             for row in found.collect()
@@ -42,6 +42,7 @@ def test_records_are_counted_and_summed_by_key_or_field_in_each_window(told):
         ("10:00:00", "b", 1, 5.0),
         ("10:01:00", "a", 1, 1.0),
     ]
+    assert told(values, by="user.id") == told(values, by="field:user.id", at="field:at")
     assert told(values, slide="30 seconds", by="$.user.id")[0] == ("09:59:30", "a", 1)
 
 
@@ -50,6 +51,23 @@ def test_what_says_no_time_is_in_no_window_and_what_is_no_number_adds_nothing(to
     assert told(values, total="amount") == [("10:00:00", "k", 2, None)]
     with pytest.raises(GoQueueError, match="windows of a while every a while"):
         told(values, length="a while")
+
+
+def test_records_without_a_time_are_counted_and_it_is_an_error_if_no_record_has_one(
+    spark, server, producer, topic, tmp_path
+):
+    producer.send_many(topic, [event("10:00:01"), b"no json", b'{"at": "never"}'])
+    producer.send(topic, b"{}", headers=[("at", b"2025-01-01T10:00:00Z")]).result()
+
+    def read(at):
+        job = WindowsJob(server=server.native, topic=topic, into_folder=str(tmp_path / at.replace(":", "-")))
+        return run(spark, job, WindowOptions(at=at))
+
+    assert (read("field:at").records, read("header:at").without_time) == (4, 3)
+    with pytest.raises(GoQueueError, match=r"none of the 4 records of .* has a time in field:when"):
+        read("field:when")
+    with pytest.raises(GoQueueError, match="'colour:at' is nothing to tell records by"):
+        read("colour:at")
 
 
 def test_each_window_is_written_to_a_topic_once_when_the_watermark_has_passed(

@@ -14,6 +14,7 @@ from goqueue.cli.load.plan import Kind, Plan
 from goqueue.cli.waiting import until_interrupted
 from goqueue.client import Admin
 from goqueue.errors import GoQueueError
+from goqueue.wire.native.messages import DurabilityName
 
 __all__ = ["Result", "Wish", "run_loads"]
 
@@ -35,7 +36,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     per_second: float | None
     seconds: float
     records: int | None
-    durability: str | None
+    durability: DurabilityName | None
     keep: bool
 
 

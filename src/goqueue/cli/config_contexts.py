@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from goqueue.cli.connection import DEFAULT_HTTP, DEFAULT_SERVER
+from goqueue.cli.connection import DEFAULT_HTTP, DEFAULT_SERVER, SERVER_HELP
 from goqueue.cli.consent import YesOption, require_consent
 from goqueue.cli.contexts import Context, complete_contexts, load_contexts, save_contexts
 from goqueue.cli.failures import Refused
@@ -22,7 +22,7 @@ def set_context(
     name: NameArgument,
     server: Annotated[
         str | None,
-        typer.Option("--server", "-s", metavar="HOST:PORT", help="The broker's native address.", show_default=False),
+        typer.Option("--server", "-s", metavar="HOST:PORT[,…]", help=SERVER_HELP, show_default=False),
     ] = None,
     http: Annotated[
         str | None, typer.Option("--http", metavar="HOST:PORT", help="The broker's HTTP address.", show_default=False)
@@ -40,7 +40,7 @@ def set_context(
     book = load_contexts()
     known = book.contexts.get(name)
     context = Context(
-        _checked(server or (known.server if known else _beside(http, DEFAULT_SERVER))),
+        _checked_each(server or (known.server if known else _beside(http, DEFAULT_SERVER))),
         _checked(http or (known.http if known else _beside(server, DEFAULT_HTTP))),
     )
     book = book.with_context(name, context)
@@ -120,15 +120,19 @@ def delete_context(name: NameArgument, yes: YesOption = False, output: OutputOpt
     print_answer({"deleted": [name]}, output, lambda: print(f"deleted {name}"))
 
 
+def _checked_each(addresses: str) -> str:
+    return ",".join(_checked(address.strip()) for address in addresses.split(","))
+
+
 def _checked(address: str) -> str:
     _split(address)
     return address
 
 
 def _beside(address: str | None, usual: str) -> str:
-    """The usual port on the host of the other address."""
+    """The usual port on the host of the other address, or of the first of several."""
     assert address is not None
-    return f"{_split(address)[0]}:{usual.rpartition(':')[2]}"
+    return f"{_split(address.partition(',')[0].strip())[0]}:{usual.rpartition(':')[2]}"
 
 
 def _split(address: str) -> tuple[str, int]:

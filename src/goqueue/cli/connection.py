@@ -9,6 +9,7 @@ from typer.main import get_command
 __all__ = [
     "DEFAULT_HTTP",
     "DEFAULT_SERVER",
+    "SERVER_HELP",
     "ContextOption",
     "GlobalHttpOption",
     "GlobalServerOption",
@@ -23,6 +24,7 @@ __all__ = [
 
 DEFAULT_SERVER = "127.0.0.1:7171"
 DEFAULT_HTTP = "127.0.0.1:8080"
+SERVER_HELP = "The broker's native address; of several the first that answers."
 
 _CONTEXT, _SERVER, _HTTP = "goqueue.context", "goqueue.server", "goqueue.http"
 _SERVER_VARIABLE, _HTTP_VARIABLE, _REGISTRY_VARIABLE = "GOQUEUE_SERVER", "GOQUEUE_HTTP", "GOQUEUE_REGISTRY"
@@ -111,8 +113,8 @@ ServerOption = Annotated[
         "--server",
         "-s",
         envvar=_SERVER_VARIABLE,
-        metavar="HOST:PORT",
-        help="The broker's native address.",
+        metavar="HOST:PORT[,…]",
+        help=SERVER_HELP,
         callback=_choose_server,
     ),
 ]
@@ -156,8 +158,8 @@ GlobalServerOption = Annotated[
     typer.Option(
         "--server",
         "-s",
-        metavar="HOST:PORT",
-        help="The broker's native address, for any command.",
+        metavar="HOST:PORT[,…]",
+        help="The broker's native address, for any command; of several the first that answers.",
         show_default=False,
         is_eager=True,
         callback=_note_global,

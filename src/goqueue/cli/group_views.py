@@ -34,8 +34,10 @@ def group_facts(group: GroupDescription) -> Facts:
     members = [as_facts(one) | {"partitions": [str_of(part) for part in one.partitions]} for one in group.members]
     return as_facts(group) | {
         "lag": _lag(group),
+        "delayed": _delayed(group),
         "members": members,
         "partitions": [as_facts(part) for part in group.partitions],
+        "workers": [as_facts(worker) for worker in group.workers],
     }
 
 
@@ -51,12 +53,17 @@ def _lag(group: GroupDescription) -> int:
     return sum(part.lag for part in group.partitions)
 
 
+def _delayed(group: GroupDescription) -> int:
+    return sum(part.delayed for part in group.partitions)
+
+
 def print_groups(lines: Sequence[Facts]) -> None:
     if not lines:
         print("there are no groups; `goqueue consume TOPIC --group NAME` begins one")
         return
-    columns = ("group", "state", "protocol", "members", "lag")
-    print_table("Groups", columns, [[line[name] for name in columns] for line in lines], numbers="members,lag")
+    columns = ("group", "state", "protocol", "members", "workers", "lag", "delayed")
+    rows = [[line[name] for name in columns] for line in lines]
+    print_table("Groups", columns, rows, numbers="members,workers,lag,delayed")
 
 
 def print_group(group: GroupDescription) -> None:
@@ -67,6 +74,7 @@ def print_group(group: GroupDescription) -> None:
         "protocol": " ".join(filter(None, (group.protocol, group.assignor))),
         "generation": group.generation,
         "lag": _lag(group),
+        **({"delayed": delayed} if (delayed := _delayed(group)) else {}),
         **({} if group.expires_at_ns is None else {"expires": instant_text(group.expires_at_ns)}),
     }
     for name, value in facts.items():
@@ -77,6 +85,8 @@ def print_group(group: GroupDescription) -> None:
             for one in group.members
         ]
         print_table("Members", ("member", "client", "instance", "partitions"), rows)
+    if group.workers:
+        _print_workers(group)
     if group.partitions:
         parts = [
             (
@@ -85,12 +95,29 @@ def print_group(group: GroupDescription) -> None:
                 "none" if part.committed is None else part.committed,
                 part.end,
                 part.lag,
+                part.delayed,
                 part.member_id,
             )
             for part in group.partitions
         ]
-        columns = ("topic", "partition", "committed", "end", "lag", "member")
-        print_table("Partitions", columns, parts, numbers="partition,committed,end,lag")
+        columns = ("topic", "partition", "committed", "end", "lag", "delayed", "member")
+        print_table("Partitions", columns, parts, numbers="partition,committed,end,lag,delayed")
+
+
+def _print_workers(group: GroupDescription) -> None:
+    shown = len(group.workers)
+    title = "Workers" if shown == group.worker_count else f"Workers ({shown} of {group.worker_count})"
+    rows = [
+        (
+            one.consumer,
+            one.protocol or "leases only",
+            one.address,
+            "" if one.since_ns is None else instant_text(one.since_ns),
+            "" if one.in_flight is None else one.in_flight,
+        )
+        for one in group.workers
+    ]
+    print_table(title, ("worker", "protocol", "address", "since", "in flight"), rows, numbers="in flight")
 
 
 def print_offset_changes(group: str, changes: Sequence[Facts], *, executed: bool) -> None:

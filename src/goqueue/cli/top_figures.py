@@ -55,7 +55,9 @@ class GroupLine(msgspec.Struct, frozen=True):
     group: str
     topic: str
     members: int
+    workers: int
     lag: int
+    delayed: int
     in_flight: int
     retrying: int
     done_per_s: float
@@ -168,6 +170,7 @@ def _groups(now: Sample, rates: _Rates) -> Iterator[GroupLine]:
     retrying = now.by("consumer_retrying_records", "group", "topic")
     oldest = now.by("consumer_oldest_waiting_seconds", "group", "topic")
     members, paused = now.by("consumer_members", "group"), now.by("consumer_paused", "group")
+    workers, delayed = now.by("consumer_workers", "group"), now.by("consumer_delayed_records", "group", "topic")
     done = rates.by(["consumer_settled_records_total"], "group", "topic")
     lanes: dict[tuple[str, ...], list[int]] = {}
     for (group, topic, priority), count in now.by("consumer_ready_records", "group", "topic", "priority").items():
@@ -180,7 +183,9 @@ def _groups(now: Sample, rates: _Rates) -> Iterator[GroupLine]:
             place[0],
             place[1],
             int(members.get(place[:1], 0)),
+            int(workers.get(place[:1], 0)),
             int(lag.get(place, 0)),
+            int(delayed.get(place, 0)),
             int(flying.get(place, 0)),
             int(retrying.get(place, 0)),
             done.get(place, 0.0),

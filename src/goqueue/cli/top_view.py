@@ -19,7 +19,19 @@ KEYS = "q quit   s sort   ↑ ↓ scroll"
 LANE_NAMES = ("crit", "high", "norm", "low", "bg")
 TOPIC_COLUMNS_TO_DROP = ("parts", "MB/s", "size", "failed/s", "delayed", "dead", "records")
 """Where the terminal is narrow, in this order; rates stay."""
-GROUP_COLUMNS_TO_DROP = ("bg", "low", "crit", "high", "norm", "members", "oldest", "retrying", "done/s")
+GROUP_COLUMNS_TO_DROP = (
+    "bg",
+    "low",
+    "crit",
+    "high",
+    "norm",
+    "delayed",
+    "members",
+    "workers",
+    "oldest",
+    "retrying",
+    "done/s",
+)
 
 Line = TypeVar("Line", TopicLine, GroupLine)
 
@@ -110,7 +122,9 @@ def _group_table(lines: Sequence[GroupLine], total: int) -> "RenderableType":
             line.group + (" (paused)" if line.paused else ""),
             line.topic,
             f"{line.members}",
+            f"{line.workers}",
             f"{line.lag:,}",
+            f"{line.delayed:,}",
             f"{line.in_flight:,}",
             f"{line.retrying:,}",
             f"{line.done_per_s:,.1f}",
@@ -119,5 +133,17 @@ def _group_table(lines: Sequence[GroupLine], total: int) -> "RenderableType":
         )
         for line in lines
     ]
-    columns = ("group", "topic", "members", "lag", "in flight", "retrying", "done/s", "oldest", *LANE_NAMES)
+    columns = (
+        "group",
+        "topic",
+        "members",
+        "workers",
+        "lag",
+        "delayed",
+        "in flight",
+        "retrying",
+        "done/s",
+        "oldest",
+        *LANE_NAMES,
+    )
     return FittingTable(f"Groups {len(lines)} of {total}", columns, rows, 2, GROUP_COLUMNS_TO_DROP)

@@ -1,17 +1,30 @@
 """Create, look at and remove topics and groups; look at delayed records and transactions and change them."""
 
 import time
-from collections.abc import Iterable, Sequence
-from typing import Literal, Self
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Literal, Self, Unpack
 
 import msgspec
+from msgspec import UNSET
 
+from goqueue.client.addresses import DEFAULT_BOOTSTRAP, Addresses
 from goqueue.client.cancelling import Cancellation, cancel_requests, cancellation_of
-from goqueue.client.link import DEFAULT_BOOTSTRAP, Link
+from goqueue.client.link import Link
 from goqueue.client.message import Message, RawBatch, open_batch
+from goqueue.client.options import (
+    AdminOptions,
+    GroupPolicyOptions,
+    NewScheduleOptions,
+    ProducerOptions,
+    ScheduleOptions,
+)
 from goqueue.client.part import PART_TIMEOUT_MS, Part
+from goqueue.client.settings import checked_settings, settings_in_ms
+from goqueue.client.times import duration_ms, instant_ns, ns_of, seconds_of
 from goqueue.client.transaction_admin import TransactionAdmin
-from goqueue.errors import InvalidRequest
+from goqueue.client.values import as_headers, as_key, as_value
+from goqueue.errors import InvalidRequest, TopicExists
 from goqueue.model.delay import due_ns
 from goqueue.model.log import LogId
 from goqueue.model.topic import Topic, TopicConfig, WantedConfig
@@ -23,11 +36,39 @@ __all__ = ["Admin"]
 DECIDE_WITHIN_S = 60.0
 
 
-class Admin(TransactionAdmin):
-    """Use as an async context manager."""
+class AdminSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How long connecting may take."""
 
-    def __init__(self, bootstrap: str = DEFAULT_BOOTSTRAP) -> None:
-        self._link = Link(bootstrap)
+    connect_timeout_ms: int = 5000
+
+    def __post_init__(self) -> None:
+        if self.connect_timeout_ms < 1:
+            raise InvalidRequest(f"connect_timeout_ms must be at least 1, got {self.connect_timeout_ms}")
+
+
+class Admin(TransactionAdmin):
+    """Creates, shows and changes topics, groups, schedules, delayed records, dead letters and transactions.
+
+    Example:
+
+        from goqueue.client import Admin
+
+        async with Admin() as admin:
+            await admin.create_topic("orders", partitions=3, if_not_exists=True)
+            print([topic.name for topic in await admin.list_topics()])
+
+    Settings:
+
+    - `bootstrap`: HOST:PORT of the broker; several with commas between them, or a list: the first that answers is
+      used.
+    - `connect_timeout_ms` (5000): how long connecting may take, and how long a broker that never answered is waited
+      for.
+
+    Each setting that ends in `_ms` can be given as a `timedelta` by its name without `_ms`.
+    """
+
+    def __init__(self, bootstrap: Addresses = DEFAULT_BOOTSTRAP, **settings: Unpack[AdminOptions]) -> None:
+        self._link = Link(bootstrap, checked_settings(settings, AdminSettings).connect_timeout_ms / 1000)
 
     async def __aenter__(self) -> Self:
         await self._link.connection()
@@ -37,14 +78,17 @@ class Admin(TransactionAdmin):
         await self.close()
 
     async def close(self) -> None:
+        """Let go of the connection."""
         await self._link.close()
 
     # Topics.
 
-    async def topics(self) -> tuple[Topic, ...]:
+    async def list_topics(self) -> tuple[Topic, ...]:
+        """Each topic with its partitions and settings."""
         return (await self._link.ask(Opcode.METADATA, messages.Metadata(), messages.MetadataReply)).topics
 
-    async def topic(self, name: str) -> Topic:
+    async def describe_topic(self, name: str) -> Topic:
+        """The partitions and settings of a topic."""
         reply = await self._link.ask(Opcode.METADATA, messages.Metadata((name,)), messages.MetadataReply)
         return reply.topics[0]
 
@@ -53,9 +97,17 @@ class Admin(TransactionAdmin):
         reply = await self._link.ask(Opcode.METADATA, messages.Metadata(sizes=True), messages.MetadataReply)
         return {topic.name: size for topic, size in zip(reply.topics, reply.sizes, strict=False)}
 
-    async def create_topic(self, name: str, partitions: int = 3, config: TopicConfig | None = None) -> Topic:
+    async def create_topic(
+        self, name: str, partitions: int = 3, config: TopicConfig | None = None, *, if_not_exists: bool = False
+    ) -> Topic:
+        """Create a topic. With `if_not_exists` one that exists already is returned as it is, and nothing changes."""
         request = messages.CreateTopic(name, partitions, WantedConfig.of(config or TopicConfig()))
-        return (await self._link.ask(Opcode.CREATE_TOPIC, request, messages.TopicReply)).topic
+        try:
+            return (await self._link.ask(Opcode.CREATE_TOPIC, request, messages.TopicReply)).topic
+        except TopicExists:
+            if not if_not_exists:
+                raise
+            return await self.describe_topic(name)
 
     async def alter_topic(self, name: str, config: TopicConfig) -> Topic:
         """Replace the settings of a topic, all that this client knows of."""
@@ -63,17 +115,22 @@ class Admin(TransactionAdmin):
         return (await self._link.ask(Opcode.ALTER_TOPIC, request, messages.TopicReply)).topic
 
     async def delete_topic(self, name: str) -> None:
+        """Delete a topic and its records."""
         await self._link.ask(Opcode.DELETE_TOPIC, messages.DeleteTopic(name), messages.Done)
 
     async def offsets_at(
         self,
         partitions: Iterable[LogId],
-        at: Literal["earliest", "latest"] | int,
+        at: Literal["earliest", "latest"] | int | datetime,
         *,
         isolation: messages.IsolationName = "read_committed",
     ) -> dict[LogId, int]:
-        """The earliest or latest offset of each, or the first whose record is not older than a time in ns."""
-        questions = tuple(messages.OffsetQuestion(log.topic, log.partition, at) for log in partitions)
+        """The earliest or latest offset of each, or the first whose record is not older than a time.
+
+        The time is a `datetime`, or nanoseconds since 1970.
+        """
+        place = ns_of("at", at) if isinstance(at, datetime) else at
+        questions = tuple(messages.OffsetQuestion(log.topic, log.partition, place) for log in partitions)
         if not questions:
             return {}
         request = messages.ListOffsets(questions, isolation)
@@ -83,6 +140,7 @@ class Admin(TransactionAdmin):
     # Groups.
 
     async def list_groups(self) -> tuple[messages.GroupSummary, ...]:
+        """Each consumer group and queue group, with its state."""
         return (await self._link.ask(Opcode.LIST_GROUPS, messages.ListGroups(), messages.GroupList)).groups
 
     async def describe_group(self, name: str) -> messages.GroupDescription:
@@ -98,6 +156,7 @@ class Admin(TransactionAdmin):
         await self._link.ask(Opcode.PAUSE_GROUP, messages.PauseGroup(name, True), messages.Done)
 
     async def resume_group(self, name: str) -> None:
+        """Deliver to a paused group again."""
         await self._link.ask(Opcode.PAUSE_GROUP, messages.PauseGroup(name, False), messages.Done)
 
     async def committed_offsets(self, group: str, topics: Sequence[str] | None = None) -> dict[LogId, int]:
@@ -110,22 +169,23 @@ class Admin(TransactionAdmin):
         self,
         group: str,
         to: Literal["earliest", "latest", "offset", "timestamp"],
-        value: int | None = None,
+        value: int | datetime | None = None,
         *,
         topics: Sequence[str] | None = None,
         dry_run: bool = False,
     ) -> tuple[messages.OffsetChange, ...]:
         """Set where the group goes on, in these topics or in all it has read; it must have no members.
 
-        `value` is the offset, or the time in nanoseconds. With `dry_run` nothing changes.
+        `value` is the offset, or the time as a `datetime` or in nanoseconds. With `dry_run` nothing changes.
         """
+        value = ns_of("value", value) if isinstance(value, datetime) else value
         request = messages.ResetOffsets(group, to, value, None if topics is None else tuple(topics), dry_run)
         return (await self._link.ask(Opcode.RESET_OFFSETS, request, messages.ResetReply)).changes
 
     # Parts of larger transactions.
 
-    def part(self, key: str, *, timeout_ms: int = PART_TIMEOUT_MS, **settings: object) -> Part:
-        """One of many that count together, when somebody says so under the key; the settings are a producer's."""
+    def part(self, key: str, *, timeout_ms: int = PART_TIMEOUT_MS, **settings: Unpack[ProducerOptions]) -> Part:
+        """One of many writers whose records become visible together, by `decide`; the settings are a producer's."""
         return Part(self._link.bootstrap, key, timeout_ms, settings)
 
     async def decide(self, key: str, tokens: Iterable[int]) -> transactions.PartsDecided:
@@ -135,7 +195,7 @@ class Admin(TransactionAdmin):
 
     # Dead letters.
 
-    async def dead_letters(
+    async def list_dead_letters(
         self,
         topic: str,
         select: letters.LetterSelect = letters.EVERY_LETTER,
@@ -187,7 +247,9 @@ class Admin(TransactionAdmin):
         """The pending records of a topic, the next one to be due first, and how many there are in all."""
         return await self._link.ask(Opcode.LIST_DELAYED, messages.ListDelayed(topic, skip, limit), messages.DelayedList)
 
-    async def delayed(self, topic: str, partition: int, offset: int) -> tuple[messages.DelayedRecord, Message | None]:
+    async def describe_delayed(
+        self, topic: str, partition: int, offset: int
+    ) -> tuple[messages.DelayedRecord, Message | None]:
         """What became of a delayed record, and the record itself; None when it is gone from the log."""
         request = messages.ListDelayed(topic, partition=partition, offset=offset)
         reply, tail = await self._link.request(Opcode.LIST_DELAYED, request, messages.DelayedList)
@@ -217,12 +279,16 @@ class Admin(TransactionAdmin):
         partition: int,
         offset: int,
         *,
+        delay: timedelta | None = None,
         delay_ms: int | None = None,
+        deliver_at: datetime | None = None,
         deliver_at_ns: int | None = None,
     ) -> messages.DelayedRecord:
         """Deliver a pending record at another time: after a delay from now, or at an instant."""
+        delay_ms = duration_ms("delay", delay, delay_ms)
+        deliver_at_ns = instant_ns("deliver_at", deliver_at, deliver_at_ns)
         if delay_ms is None and deliver_at_ns is None:
-            raise InvalidRequest("neither a delay nor an instant", hint="give delay_ms or deliver_at_ns")
+            raise InvalidRequest("neither a delay nor an instant", hint="give delay or deliver_at")
         due = due_ns(delay_ms, deliver_at_ns, now_ns=time.time_ns())
         request = messages.ChangeDelay(topic, partition, offset, due)
         return await self._link.ask(Opcode.CHANGE_DELAY, request, messages.DelayedRecord)
@@ -236,32 +302,65 @@ class Admin(TransactionAdmin):
         question = messages.GroupPolicyQuestion(group)
         return await self._link.ask(Opcode.GROUP_POLICY, question, messages.GroupPolicyReply)
 
-    async def set_group_policy(self, group: str, **settings: object) -> messages.GroupPolicyReply:
+    async def set_group_policy(self, group: str, **settings: Unpack[GroupPolicyOptions]) -> messages.GroupPolicyReply:
         """Set these, and leave the others to its topics."""
-        question = messages.GroupPolicyQuestion(group, settings)
+        question = messages.GroupPolicyQuestion(group, settings_in_ms(settings, messages.GroupPolicyReply))
         return await self._link.ask(Opcode.GROUP_POLICY, question, messages.GroupPolicyReply)
 
     # Schedules.
 
-    async def schedules(self) -> tuple[messages.Schedule, ...]:
+    async def list_schedules(self) -> tuple[messages.Schedule, ...]:
+        """Each schedule, without its firings."""
         return (await self._link.ask(Opcode.LIST_SCHEDULES, messages.ListSchedules(), messages.ScheduleReply)).schedules
 
-    async def schedule(self, schedule: str) -> messages.Schedule:
+    async def describe_schedule(self, schedule: str) -> messages.Schedule:
         """A schedule with its last firings."""
         request = messages.ListSchedules(schedule)
         return (await self._link.ask(Opcode.LIST_SCHEDULES, request, messages.ScheduleReply)).schedules[0]
 
-    async def create_schedule(self, schedule: str, topic: str, **settings: object) -> messages.Schedule:
-        """`cron` or `every_s` says when, `value` and `key` what is published; the others are those of `Schedule`."""
+    async def create_schedule(
+        self, schedule: str, topic: str, **settings: Unpack[NewScheduleOptions]
+    ) -> messages.Schedule:
+        """Publish a record again and again: `cron` or `every` says when, `value` or `json` and `key` say what."""
         return await self._put_schedule({"id": schedule, "topic": topic, **settings}, is_new=True)
 
-    async def change_schedule(self, schedule: str, **settings: object) -> messages.Schedule:
-        """Change these settings; `paused` is one of them."""
+    async def alter_schedule(self, schedule: str, **settings: Unpack[ScheduleOptions]) -> messages.Schedule:
+        """Change these settings and leave the others as they are; `paused` is one of them."""
         return await self._put_schedule({"id": schedule, **settings}, is_new=False)
 
-    async def _put_schedule(self, settings: dict[str, object], *, is_new: bool) -> messages.Schedule:
-        request = messages.PutSchedule(settings, is_new)
+    async def _put_schedule(self, settings: dict[str, Any], *, is_new: bool) -> messages.Schedule:
+        request = messages.PutSchedule(_schedule_settings(settings), is_new)
         return (await self._link.ask(Opcode.PUT_SCHEDULE, request, messages.ScheduleReply)).schedules[0]
 
     async def delete_schedule(self, schedule: str) -> None:
+        """Delete a schedule: it fires no more. What it has published stays."""
         await self._link.ask(Opcode.DELETE_SCHEDULE, messages.DeleteSchedule(schedule), messages.Done)
+
+    # Names from before there was one rule for them.
+
+    topics = list_topics
+    topic = describe_topic
+    dead_letters = list_dead_letters
+    delayed = describe_delayed
+    schedules = list_schedules
+    schedule = describe_schedule
+    change_schedule = alter_schedule
+
+
+def _schedule_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """As the broker takes them: bytes, milliseconds, seconds and nanoseconds."""
+    found = settings_in_ms(given, messages.Schedule)
+    if "value" in found or "json" in found:
+        found["value"] = as_value(found.get("value", UNSET), found.pop("json", UNSET))
+    if "key" in found:
+        found["key"] = as_key(found["key"])
+    if "headers" in found:
+        found["headers"] = as_headers(found["headers"])
+    if (every := found.pop("every", None)) is not None:
+        if found.get("every_s") is not None:
+            raise InvalidRequest("every and every_s are both given", hint="give one of them")
+        found["every_s"] = seconds_of("every", every)
+    for name in ("start", "end"):
+        if isinstance(found.get(name), datetime):
+            found[name] = ns_of(name, found[name])
+    return found

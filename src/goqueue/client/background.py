@@ -67,6 +67,10 @@ class Background:
                 raise ClientClosed("the client was closed")
             self._loop.call_soon_threadsafe(action)
 
+    def call_from_signal(self, action: Callable[[], None]) -> None:
+        """As `call_soon`, without a lock: the code that the signal has interrupted may hold it."""
+        self._loop.call_soon_threadsafe(action)
+
     def run(
         self,
         timeout: float | None,

@@ -16,7 +16,16 @@ _running_loop = asyncio.get_running_loop
 
 
 class Sent(NamedTuple):
-    """Where a record is in the log; the offset is -1 when the producer asked for no acknowledgement."""
+    """The place of a record in the log; the offset is -1 when the producer asked for no acknowledgement.
+
+    Example:
+
+        from goqueue import Producer
+
+        with Producer() as producer:
+            sent = producer.send("orders", json={"id": 5}).result()
+            print(sent.topic, sent.partition, sent.offset, sent.duplicate)
+    """
 
     topic: str
     partition: int
@@ -218,7 +227,17 @@ class Places(Sequence[Sent]):
 
 
 class Delivery:
-    """The promise of one record: await it to learn where the record is, or why it is not there."""
+    """The promise of one record: await it to learn where the record is, or why it is not there.
+
+    Example:
+
+        from goqueue.client import Producer
+
+        async with Producer() as producer:
+            delivery = await producer.send("orders", json={"id": 5})
+            sent = await delivery
+            print(sent.offset, delivery.done())
+    """
 
     __slots__ = ("_batch", "_number")
 
@@ -232,6 +251,7 @@ class Delivery:
         return self.result()
 
     def done(self) -> bool:
+        """Whether it is known what became of the record."""
         return self._batch.is_done
 
     def result(self) -> Sent:

@@ -19,7 +19,19 @@ Place = tuple[int, int]
 
 
 class Cancellation(NamedTuple):
-    """Records by partition and offset: those that are never delivered, and why the others stay what they are."""
+    """Records by partition and offset: those that are never delivered, and why the others stay what they are.
+
+    Example:
+
+        from datetime import timedelta
+
+        from goqueue import Admin, Producer
+
+        with Producer() as producer, Admin() as admin:
+            sent = producer.send("orders", json={"id": 5}, delay=timedelta(hours=1)).result()
+            cancellation = admin.cancel_delayed_many("orders", [(sent.partition, sent.offset)])
+            print(cancellation.cancelled, cancellation.refused)
+    """
 
     cancelled: list[Place]
     refused: dict[Place, GoQueueError]

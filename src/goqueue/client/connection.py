@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
+from goqueue.client.addresses import no_answer
 from goqueue.errors import ERRORS_BY_CODE, BrokerUnreachable, GoQueueError, InvalidRequest
 from goqueue.wire.native.frames import MAX_FRAME_BYTES, PROTOCOL_VERSION, FrameFlag, Opcode, frame_head
 from goqueue.wire.native.messages import ErrorReply, Hello, Welcome
@@ -34,7 +35,7 @@ returns."""
 NOTHING = memoryview(b"")
 """In place of head and tail of a reply that does not come."""
 
-CONNECT_WITHIN_S = 10.0
+CONNECT_WITHIN_S = 5.0
 ANSWER_WITHIN_S = 30.0
 """A broker that takes longer, beyond the time it was asked to wait, is as good as gone."""
 CLOSE_WITHIN_S = 5.0
@@ -223,12 +224,12 @@ def host_and_port(address: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-async def connect(address: str) -> ClientConnection:
+async def connect(address: str, within_s: float = CONNECT_WITHIN_S) -> ClientConnection:
     """Connect to HOST:PORT and agree on a version of the protocol."""
     host, port = host_and_port(address)
     loop = asyncio.get_running_loop()
     try:
-        async with asyncio.timeout(CONNECT_WITHIN_S):
+        async with asyncio.timeout(within_s):
             _, connection = await loop.create_connection(lambda: ClientConnection(address), host, port)
             try:
                 if connection.is_to_itself:
@@ -238,7 +239,6 @@ async def connect(address: str) -> ClientConnection:
                 connection.hang_up("it was not agreed on")
                 raise
             connection.max_frame_bytes = welcome.max_frame_bytes
-    except (OSError, TimeoutError) as error:
-        reason = getattr(error, "strerror", None) or "no answer"
-        raise BrokerUnreachable(f"no broker answers at {address}: {reason}") from None
+    except OSError as error:
+        raise no_answer(address, error, within_s) from None
     return connection

@@ -2,17 +2,21 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
-from typing import Literal, Self
+from datetime import datetime, timedelta
+from typing import Literal, Self, Unpack
 
 import msgspec
 
+from goqueue.client.addresses import DEFAULT_BOOTSTRAP, Addresses
 from goqueue.client.fetcher import LONGEST_WAIT_MS, Fetched, Fetcher, Start
 from goqueue.client.group_reader import GroupReader
 from goqueue.client.inbox import Inbox
-from goqueue.client.link import DEFAULT_BOOTSTRAP, Link
+from goqueue.client.link import Link
 from goqueue.client.membership import Subscription
 from goqueue.client.message import Message, RawBatch, open_batch
+from goqueue.client.options import ConsumerOptions
 from goqueue.client.settings import checked_settings
+from goqueue.client.times import ns_of, wait_in_ms
 from goqueue.errors import BrokerUnreachable, ClientClosed, CorruptBatch, InvalidRequest
 from goqueue.model.log import LogId
 from goqueue.wire.native import messages
@@ -36,33 +40,55 @@ class ConsumerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     client_id: str = "goqueue-python"
     instance_id: str | None = None
     isolation: messages.IsolationName = "read_committed"
+    connect_timeout_ms: int = 5000
 
     def __post_init__(self) -> None:
-        for name in ("auto_commit_ms", "max_bytes"):
+        for name in ("auto_commit_ms", "max_bytes", "connect_timeout_ms"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InvalidRequest(f"{name} = {value}", hint=f"{name} is at least 1")
 
 
 class Consumer:
-    """Use as an async context manager.
+    """Reads the records of topics: alone, or as a member of a group that shares the partitions.
 
-    async with Consumer("orders", group="billing") as consumer:
-        async for message in consumer:
-            print(message.value)
+    Without a group every partition of the topics is read, and nothing is committed. In a group, what was delivered is
+    committed every five seconds, once the next message is asked for: what a program was working on when it failed is
+    delivered again. With `auto_commit_ms=None` only `commit` does so.
 
-    Without a group every partition of the topics is read, and nothing is committed. In a group, what was delivered
-    is committed every five seconds, once the next message is asked for: what a failing program was working on comes
-    again. With `auto_commit_ms=None` only `commit` does so.
+    Example:
+
+        from goqueue.client import Consumer
+
+        async with Consumer("orders", group="billing") as consumer:
+            async for message in consumer:
+                print(message.key, message.json())
+
+    Settings:
+
+    - `bootstrap`: HOST:PORT of the broker; several with commas between them, or a list: the first that answers is
+      used.
+    - `group`: the consumer group to be a member of. `pattern`: read the topics whose names match, in a group.
+    - `connect_timeout_ms` (5000): how long connecting may take, and how long a broker that never answered is waited
+      for.
+    - `start` ("earliest"): where to begin without a committed offset; "latest" reads only what is written from now
+      on.
+    - `auto_commit_ms` (5000): how often to commit; None: only `commit` does.
+    - `max_bytes` (1048576): how much to fetch at once.
+    - `isolation` ("read_committed"): "read_uncommitted" also reads what open and aborted transactions wrote.
+    - `protocol` ("cooperative"), `assignor` (None), `session_ms` (30000): how the group shares partitions, and after
+      which silence a member is removed. `client_id` ("goqueue-python"), `instance_id` (None): names of this member.
+
+    Each setting that ends in `_ms` can be given as a `timedelta` by its name without `_ms`.
     """
 
     def __init__(
         self,
         *topics: str,
-        bootstrap: str = DEFAULT_BOOTSTRAP,
+        bootstrap: Addresses = DEFAULT_BOOTSTRAP,
         group: str | None = None,
         pattern: str | None = None,
-        **settings: object,
+        **settings: Unpack[ConsumerOptions],
     ) -> None:
         if not topics and pattern is None:
             raise InvalidRequest("nothing to read", hint="name at least one topic, or a pattern")
@@ -70,7 +96,7 @@ class Consumer:
             raise InvalidRequest("a pattern without a group", hint="give a group, whose members follow the pattern")
         chosen = checked_settings(settings, ConsumerSettings)
         self._topics = topics
-        self._link = Link(bootstrap)
+        self._link = Link(bootstrap, chosen.connect_timeout_ms / 1000)
         self._inbox = Inbox()
         self._fetcher = Fetcher(self._link, max_bytes=chosen.max_bytes, start=chosen.start, isolation=chosen.isolation)
         self._group = None if group is None else self._group_reader(group, pattern, chosen)
@@ -149,18 +175,20 @@ class Consumer:
         taken = self._inbox.take(1)
         return taken[0] if taken else None
 
-    async def poll(self, *, wait_ms: int = 1000, limit: int = 500) -> list[Message]:
+    async def poll(
+        self, *, wait: timedelta | None = None, wait_ms: int | None = None, limit: int = 500
+    ) -> list[Message]:
         """Some messages, at most `limit`; none when nothing arrives in time. Those of the last poll are done now."""
         self._check_open()
         taken = self._inbox.take(limit)
         if not taken:
-            await self._fill(wait_ms)
+            await self._fill(wait_in_ms(wait, wait_ms))
             taken = self._inbox.take(limit)
         return taken
 
-    async def poll_raw(self, *, wait_ms: int = 1000) -> list[RawBatch]:
+    async def poll_raw(self, *, wait: timedelta | None = None, wait_ms: int | None = None) -> list[RawBatch]:
         """As `poll`, with the records as bytes, for `goqueue.codec` or Arrow."""
-        batches = [batch for _, batch in await self._fetch(wait_ms)]
+        batches = [batch for _, batch in await self._fetch(wait_in_ms(wait, wait_ms))]
         for batch in batches:
             self._inbox.note(LogId(batch.topic, batch.partition), batch.next_offset)
         return batches
@@ -254,9 +282,12 @@ class Consumer:
     def _committed(self, offsets: Mapping[LogId, int]) -> None:
         self._inbox.committed(offsets)
 
-    async def offsets_at(self, partitions: Iterable[LogId], at: Start | int) -> dict[LogId, int]:
-        """The earliest or latest offset of each, or the first whose record is not older than a time in ns."""
-        return await self._fetcher.offsets_at(partitions, at)
+    async def offsets_at(self, partitions: Iterable[LogId], at: Start | int | datetime) -> dict[LogId, int]:
+        """The earliest or latest offset of each, or the first whose record is not older than a time.
+
+        The time is a `datetime`, or nanoseconds since 1970.
+        """
+        return await self._fetcher.offsets_at(partitions, ns_of("at", at) if isinstance(at, datetime) else at)
 
     def position(self, partition: LogId) -> int:
         """The offset that comes next; of a partition that is read, once it was polled."""
@@ -282,4 +313,5 @@ class Consumer:
         self._fetcher.pause(partitions)
 
     def resume(self, *partitions: LogId) -> None:
+        """Go on reading partitions that were paused."""
         self._fetcher.resume(partitions)

@@ -8,20 +8,24 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Self, overload
+from typing import Self, Unpack, overload
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from goqueue import codec
 from goqueue.client.accumulator import NORMAL_PRIORITY
+from goqueue.client.addresses import DEFAULT_BOOTSTRAP, Addresses, AttemptTimes, addresses_of, none_answers
 from goqueue.client.batch import Sent
 from goqueue.client.direct_connection import DirectConnection
-from goqueue.client.link import DEFAULT_BOOTSTRAP
+from goqueue.client.options import PublisherOptions
 from goqueue.client.partitioner import PartitionerName, TopicPartitioner
-from goqueue.client.producer import due_of, expiring
+from goqueue.client.producer import due_of, expiring, new_record
 from goqueue.client.settings import checked_settings
-from goqueue.client.tracing import current_context, with_context
+from goqueue.client.tracing import current_context
+from goqueue.client.values import HeaderItems, Text, as_key, as_values
 from goqueue.errors import (
     BrokerUnreachable,
     ClientClosed,
@@ -37,7 +41,6 @@ from goqueue.errors import (
     UnknownProducer,
     UnknownTopic,
 )
-from goqueue.model.record import Record
 from goqueue.model.record_id import with_id
 from goqueue.model.topic import TopicName
 from goqueue.wire.native.frames import Opcode
@@ -70,12 +73,12 @@ class PublisherSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     durability: DurabilityName | None = None
     partitioner: PartitionerName = "murmur3"
     delivery_timeout_ms: int = 120_000
+    connect_timeout_ms: int = 5000
 
     def __post_init__(self) -> None:
-        if self.delivery_timeout_ms < 1:
-            raise InvalidRequest(
-                f"delivery_timeout_ms = {self.delivery_timeout_ms}", hint="delivery_timeout_ms is at least 1"
-            )
+        for name in ("delivery_timeout_ms", "connect_timeout_ms"):
+            if getattr(self, name) < 1:
+                raise InvalidRequest(f"{name} = {getattr(self, name)}", hint=f"{name} is at least 1")
 
 
 class _Batch(msgspec.Struct, frozen=True):
@@ -92,16 +95,33 @@ class _Batch(msgspec.Struct, frozen=True):
 
 
 class Publisher:
-    """Use as a context manager. Threads may share one, and wait for each other.
-
-    with Publisher() as publisher:
-        print(publisher.publish("orders", b"hello", key=b"customer-1").offset)
+    """Publishes one record at a time and waits for it. Threads may share one, and wait for each other.
 
     What is sent again, as there was no answer, is written once all the same.
+
+    Example:
+
+        from goqueue.client.direct import Publisher
+
+        with Publisher() as publisher:
+            print(publisher.publish("orders", json={"id": 5}, key="customer-1").offset)
+
+    Settings:
+
+    - `bootstrap`: HOST:PORT of the broker; several with commas between them, or a list: the first that answers is
+      used.
+    - `connect_timeout_ms` (5000): how long connecting may take, and how long a broker that never answered is waited
+      for.
+    - `durability` (None): "memory" or "fsync"; None leaves it to the topic.
+    - `partitioner` ("murmur3"): "murmur2" as Kafka's, or "round_robin".
+    - `delivery_timeout_ms` (120000): how long a record may take before `publish` fails.
+
+    Each setting that ends in `_ms` can be given as a `timedelta` by its name without `_ms`.
     """
 
-    def __init__(self, bootstrap: str = DEFAULT_BOOTSTRAP, **settings: object) -> None:
-        self._bootstrap = bootstrap
+    def __init__(self, bootstrap: Addresses = DEFAULT_BOOTSTRAP, **settings: Unpack[PublisherOptions]) -> None:
+        self._addresses = addresses_of(bootstrap)
+        self._was_connected = False
         self._settings = checked_settings(settings, PublisherSettings)
         self._turn = threading.Lock()
         self._process = os.getpid()
@@ -115,24 +135,30 @@ class Publisher:
     def publish(
         self,
         topic: str,
-        value: bytes | None,
+        value: Text | UnsetType | None = UNSET,
         *,
-        key: bytes | None = None,
-        headers: Sequence[tuple[str, bytes]] = (),
+        json: object = UNSET,
+        key: Text | None = None,
+        headers: HeaderItems = (),
         partition: int | None = None,
         priority: int = NORMAL_PRIORITY,
         id: str | None = None,
+        delay: timedelta | None = None,
         delay_ms: int | None = None,
+        deliver_at: datetime | None = None,
         deliver_at_ns: int | None = None,
+        ttl: timedelta | None = None,
         ttl_ms: int | None = None,
+        expires_at: datetime | None = None,
         expires_at_ns: int | None = None,
     ) -> Sent:
         """Where the record is, once it is written. The arguments are those of `Producer.send`."""
+        record = new_record(value, json, key, headers, priority)
+        if ttl_ms is not None or ttl is not None or expires_at_ns is not None or expires_at is not None:
+            record = expiring(record, ttl, ttl_ms, expires_at, expires_at_ns)
+        key = record.key
         with self._turn:
             partitioner = self._topic(topic)
-            record = Record(value, key, with_context(tuple(headers)), priority)
-            if ttl_ms is not None or expires_at_ns is not None:
-                record = expiring(record, ttl_ms, expires_at_ns)
             if id is not None:
                 record = with_id(record, id)
             batch = _Batch(
@@ -142,7 +168,7 @@ class Publisher:
                 codec.encode((record,)),
                 None if id is None else (id,),
                 partitioner.chosen_among(key, partition),
-                due_of(partitioner.topic, delay_ms, deliver_at_ns),
+                due_of(partitioner.topic, delay_ms, deliver_at_ns, delay, deliver_at),
             )
             published = self._written(batch)
             partitioner.batch_left(batch.partition)
@@ -154,13 +180,15 @@ class Publisher:
     def publish_many(
         self,
         topic: str,
-        values: Sequence[bytes | None],
+        values: Sequence[Text | None] | UnsetType = UNSET,
         *,
-        key: bytes | None = None,
+        json: Sequence[object] | UnsetType = UNSET,
+        key: Text | None = None,
         partition: int | None = None,
         priority: int = NORMAL_PRIORITY,
     ) -> Sequence[Sent]:
         """Where the records are, once they are written: together, as one batch of one partition, or not at all."""
+        values, key = as_values(values, json), as_key(key)
         if not values:
             return ()
         with self._turn:
@@ -258,12 +286,33 @@ class Publisher:
         if connection is None or connection.is_lost:
             if connection is not None:
                 connection.close()
-            connection = self._connection = DirectConnection(self._bootstrap)
+            connection = self._connection = self._connect()
+            self._was_connected = True
         return connection
 
+    def _connect(self) -> DirectConnection:
+        """The first address that answers; the next time it begins with that one."""
+        failures = []
+        for address, within_s in AttemptTimes(self._settings.connect_timeout_ms / 1000).of(self._addresses):
+            try:
+                connection = DirectConnection(address, within_s)
+            except BrokerUnreachable as failure:
+                failures.append(failure)
+            else:
+                place = self._addresses.index(address)
+                self._addresses = self._addresses[place:] + self._addresses[:place]
+                return connection
+        raise none_answers(failures)
+
     def _tries(self) -> Iterator[None]:
-        """For as long as a record may take; the pauses between them become longer."""
-        deadline = time.monotonic() + self._settings.delivery_timeout_ms / 1000
+        """For as long as a record may take; the pauses between them become longer.
+
+        A broker that never answered is waited for no longer than connecting may take: the address may be wrong.
+        """
+        within_ms = self._settings.delivery_timeout_ms
+        if not self._was_connected:
+            within_ms = min(within_ms, self._settings.connect_timeout_ms)
+        deadline = time.monotonic() + within_ms / 1000
         pause_s = FIRST_PAUSE_S
         while True:
             yield

@@ -10,6 +10,7 @@ cdef class DirectConnection:
     cdef bytearray _received
     cdef object _socket
     cdef public Py_ssize_t max_frame_bytes
+    cdef double _within_s
 
     @cython.locals(correlation="long long", answered="long long", flags=int)
     cpdef request(self, opcode, bytes head, bytes tail, decode)

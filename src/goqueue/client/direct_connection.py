@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from goqueue.client.addresses import no_answer
 from goqueue.client.connection import ANSWER_WITHIN_S, CLIENT_NAME, CONNECT_WITHIN_S, error_from, host_and_port
 from goqueue.errors import BrokerUnreachable, GoQueueError
 from goqueue.wire.native.frames import (
@@ -28,8 +29,8 @@ Reply = TypeVar("Reply")
 
 ERROR = int(FrameFlag.ERROR)
 RECEIVE_BYTES = 64 * 1024
-# By the kernel: a socket with a timeout of Python's costs a call more for each that it makes.
-_ANSWER_WITHIN = struct.pack("ll", int(ANSWER_WITHIN_S), 0)
+SHORTEST_S = 0.001
+"""As long as the kernel can wait at least: 0 would mean for ever."""
 _encode = msgspec.msgpack.Encoder().encode
 _decode_error = msgspec.msgpack.Decoder(ErrorReply).decode
 
@@ -37,21 +38,23 @@ _decode_error = msgspec.msgpack.Decoder(ErrorReply).decode
 class DirectConnection:
     """Lost after a question to which there was no answer, or none that is understood."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, within_s: float = CONNECT_WITHIN_S) -> None:
         """Connect, and agree on a version of the protocol."""
         self.is_lost = False
         self._address = address
         self._correlation = 0
         self._received = bytearray(RECEIVE_BYTES)
         try:
-            self._socket = socket.create_connection(host_and_port(address), CONNECT_WITHIN_S)
+            self._socket = socket.create_connection(host_and_port(address), max(within_s, SHORTEST_S))
         except OSError as error:
-            raise BrokerUnreachable(f"no broker answers at {address}: {error.strerror or 'no answer'}") from None
+            raise no_answer(address, error, within_s) from None
         try:
             self._set_up()
             self.max_frame_bytes = MAX_FRAME_BYTES
+            self._answer_within(max(within_s, SHORTEST_S))
             welcome = self.ask(Opcode.HELLO, Hello((PROTOCOL_VERSION,), CLIENT_NAME), Welcome)
             self.max_frame_bytes = welcome.max_frame_bytes
+            self._answer_within(ANSWER_WITHIN_S)
         except BaseException:
             self.close()
             raise
@@ -62,8 +65,13 @@ class DirectConnection:
             raise BrokerUnreachable(f"no broker answers at {self._address}: {os.strerror(errno.ECONNREFUSED)}")
         self._socket.settimeout(None)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def _answer_within(self, seconds: float) -> None:
+        """By the kernel: a socket with a timeout of Python's costs a call more for each that it makes."""
+        self._within_s = seconds
+        limit = struct.pack("ll", int(seconds), int(seconds % 1 * 1_000_000))
         for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-            self._socket.setsockopt(socket.SOL_SOCKET, option, _ANSWER_WITHIN)
+            self._socket.setsockopt(socket.SOL_SOCKET, option, limit)
 
     def ask(self, opcode: Opcode, message: Any, reply: type[Reply]) -> Reply:
         return self.request(opcode, _encode(message), b"", msgspec.msgpack.Decoder(reply).decode)
@@ -82,7 +90,7 @@ class DirectConnection:
                 raise self._unreachable("its answers do not fit the questions")
             said = error_from(_decode_error(answer)) if flags & ERROR else decode(answer)
         except BlockingIOError:
-            raise self._unreachable(f"no answer within {ANSWER_WITHIN_S:g} s") from None
+            raise self._unreachable(f"no answer within {self._within_s:.3g} s") from None
         except OSError as error:
             raise self._unreachable(error.strerror or str(error)) from None
         except msgspec.MsgspecError as error:

@@ -3,13 +3,13 @@
 import asyncio
 from typing import Any, TypeVar
 
-from goqueue.client.connection import ANSWER_WITHIN_S, ClientConnection, connect
+from goqueue.client.addresses import DEFAULT_BOOTSTRAP, Addresses, AttemptTimes, addresses_of, none_answers
+from goqueue.client.connection import ANSWER_WITHIN_S, CONNECT_WITHIN_S, ClientConnection, connect
 from goqueue.errors import BrokerUnreachable, ClientClosed
 from goqueue.wire.native.frames import Opcode
 
 __all__ = ["DEFAULT_BOOTSTRAP", "Link"]
 
-DEFAULT_BOOTSTRAP = "127.0.0.1:7171"
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 2.0
 
@@ -17,10 +17,16 @@ Reply = TypeVar("Reply")
 
 
 class Link:
-    """One connection at a time, shared by everything a client does."""
+    """One connection at a time, shared by everything a client does.
 
-    def __init__(self, bootstrap: str) -> None:
-        self.bootstrap = bootstrap
+    Of several addresses it uses the first that answers. Later it begins with the one that answered last.
+    """
+
+    def __init__(self, bootstrap: Addresses, connect_timeout_s: float = CONNECT_WITHIN_S) -> None:
+        self._addresses = addresses_of(bootstrap)
+        self.bootstrap = ",".join(self._addresses)
+        self._connect_timeout_s = connect_timeout_s
+        self._was_connected = False
         self._connection: ClientConnection | None = None
         self._connecting: asyncio.Task[ClientConnection] | None = None
         self._is_closed = False
@@ -38,17 +44,36 @@ class Link:
         if self.live is not None:
             return self.live
         if self._connecting is None:
-            self._connecting = asyncio.create_task(connect(self.bootstrap))
+            self._connecting = asyncio.create_task(self._connect())
             self._connecting.add_done_callback(self._connected)
         return await asyncio.shield(self._connecting)
+
+    async def _connect(self) -> ClientConnection:
+        failures = []
+        for address, within_s in AttemptTimes(self._connect_timeout_s).of(self._addresses):
+            try:
+                connection = await connect(address, within_s)
+            except BrokerUnreachable as failure:
+                failures.append(failure)
+            else:
+                place = self._addresses.index(address)
+                self._addresses = self._addresses[place:] + self._addresses[:place]
+                return connection
+        raise none_answers(failures)
 
     def _connected(self, task: "asyncio.Task[ClientConnection]") -> None:
         self._connecting = None
         if not task.cancelled() and task.exception() is None:
             self._connection = task.result()
+            self._was_connected = True
 
     async def connection_within(self, seconds: float) -> ClientConnection:
-        """As `connection`, trying again until it works or time is up."""
+        """As `connection`, trying again until it works or time is up.
+
+        A broker that never answered is waited for no longer than connecting may take: the address may be wrong.
+        """
+        if not self._was_connected:
+            seconds = min(seconds, self._connect_timeout_s)
         deadline = asyncio.get_running_loop().time() + seconds
         pause = FIRST_PAUSE_S
         while True:
@@ -84,6 +109,11 @@ class Link:
                     raise
             else:
                 return answer
+
+    async def drop(self) -> None:
+        """Give up the connection, and with it every request that waits; the next request makes another one."""
+        if self._connection is not None:
+            await self._connection.close()
 
     async def close(self) -> None:
         self._is_closed = True

@@ -1,19 +1,36 @@
 """What a consumer gives: messages one by one, or records as they lie in the log."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from goqueue import codec
 from goqueue.client.tracing import carrier_of
 from goqueue.codec.compression import decompress
-from goqueue.errors import CorruptBatch
+from goqueue.errors import CorruptBatch, InvalidRecord
 from goqueue.model.record import Flag, Record
 from goqueue.model.runs import Runs, offsets_of
 
 __all__ = ["Message", "Opened", "RawBatch", "open_batch"]
 
 
+_from_json = msgspec.json.Decoder().decode
+
+
 class Message(NamedTuple):
-    """A record with where it comes from."""
+    """A record that was read, and the place where it is.
+
+    `key` and `value` are bytes, or None; `headers` are pairs of a name and bytes; `timestamp_ns` is when it was
+    written.
+
+    Example:
+
+        from goqueue import Consumer
+
+        with Consumer("orders") as consumer:
+            for message in consumer.poll():
+                print(message.partition, message.offset, message.text, dict(message.headers))
+    """
 
     topic: str
     partition: int
@@ -23,6 +40,18 @@ class Message(NamedTuple):
     value: bytes | None
     headers: tuple[tuple[str, bytes], ...]
     priority: int
+
+    @property
+    def text(self) -> str | None:
+        """The value as text; None for a tombstone."""
+        return None if self.value is None else self.value.decode()
+
+    def json(self) -> Any:
+        """What the JSON of the value says; None for a tombstone."""
+        try:
+            return None if self.value is None else _from_json(self.value)
+        except ValueError as error:
+            raise InvalidRecord(f"{self.topic}/{self.partition} at offset {self.offset} is not JSON: {error}") from None
 
     @property
     def carrier(self) -> dict[str, str]:
@@ -35,6 +64,14 @@ class RawBatch(NamedTuple):
 
     Those in `skip` are hidden, as they are delayed or cancelled: leave them out. They are runs, the first offset of
     each and how many. Leave out control records (`goqueue.model.record.Flag`), too.
+
+    Example:
+
+        from goqueue import Consumer, codec
+
+        with Consumer("orders") as consumer:
+            for batch in consumer.poll_raw():
+                print(batch.topic, batch.partition, len(codec.decode(batch.records)))
     """
 
     topic: str

@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from goqueue.client.consumer import Consumer
-from goqueue.client.worker import Job, leases_of
+from goqueue.client.leases import Job, leases_of, offsets_by_grant
+from goqueue.client.times import duration_ms
 from goqueue.errors import GoQueueError, InvalidRequest, TransactionEnded
 from goqueue.model.log import LogId
 from goqueue.wire.native import transactions as wire
@@ -35,6 +37,8 @@ class OpenTransaction:
         self._failure: GoQueueError | None = None
         self._ended: str | None = None
         self._told: list[tuple[Consumer, dict[LogId, int]]] = []
+        self._pledged: list[Job] = []
+        """Jobs that their workers must not give back, unless this is aborted."""
 
     def _begun(self, begun: wire.Begun, timeout_ms: int) -> None:
         self._ref = wire.TransactionRef(begun.number, begun.producer_id, begun.epoch)
@@ -55,9 +59,11 @@ class OpenTransaction:
         """Done, when the transaction commits."""
         await self._add_acks("ack", jobs, "", None)
 
-    async def nack(self, *jobs: Job, reason: str = "", delay_ms: int | None = None) -> int:
+    async def nack(
+        self, *jobs: Job, reason: str = "", delay: timedelta | None = None, delay_ms: int | None = None
+    ) -> int:
         """Not done, when the transaction commits: each is tried again then. How many go to the dead letters."""
-        return await self._add_acks("nack", jobs, reason, delay_ms)
+        return await self._add_acks("nack", jobs, reason, duration_ms("delay", delay, delay_ms))
 
     async def reject(self, *jobs: Job, reason: str = "") -> int:
         """Never to be done: to the dead letters, when the transaction commits."""
@@ -94,7 +100,21 @@ class OpenTransaction:
         for group, some in by_group.items():
             request = wire.AddAcks(ref, group, action, leases_of(some), reason, delay_ms)
             dead += (await self._ask(Opcode.ADD_ACKS, request, wire.AcksAdded)).dead
+            self._pledge(some)
         return dead
+
+    def _pledge(self, jobs: Sequence[Job]) -> None:
+        self._pledged += jobs
+        for grant, offsets in offsets_by_grant(jobs).items():
+            if grant.holder is not None:
+                grant.holder.settled(grant, offsets)
+
+    def _restore_jobs(self) -> None:
+        """It is aborted, so that its jobs are the workers' again."""
+        pledged, self._pledged = self._pledged, []
+        for job in pledged:
+            if job.grant.holder is not None:
+                job.grant.holder.restored((job,))
 
     async def _ask(self, opcode: Opcode, message: object, reply: type[Reply]) -> Reply:
         try:
@@ -133,3 +153,4 @@ class OpenTransaction:
     async def _abort_at_broker(self) -> None:
         request = wire.EndTransaction(self._known_ref())
         await self._link.ask_within(ABORT_WITHIN_S, Opcode.ABORT_TRANSACTION, request, Done)
+        self._restore_jobs()

@@ -14,7 +14,16 @@ __all__ = ["Delivery", "Outbox"]
 
 
 class Delivery:
-    """The promise of one record: `result` waits until it is written, and raises why it is not."""
+    """The promise of one record: `result` waits until it is written, and raises why it is not.
+
+    Example:
+
+        from goqueue import Producer
+
+        with Producer() as producer:
+            delivery = producer.send("orders", json={"id": 5})
+            print(delivery.result(timeout=10).offset, delivery.done())
+    """
 
     __slots__ = ("_delivery", "_outbox")
 
@@ -23,6 +32,7 @@ class Delivery:
         self._delivery = delivery
 
     def done(self) -> bool:
+        """Whether it is known what became of the record."""
         return self._delivery is not None and self._delivery.done()
 
     def result(self, timeout: float | None = None) -> Sent:

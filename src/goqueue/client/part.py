@@ -2,12 +2,17 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import Self
+
+from msgspec import UNSET, UnsetType
 
 from goqueue.client.accumulator import NORMAL_PRIORITY
 from goqueue.client.batch import Delivery, Sent
 from goqueue.client.open_transaction import COMMIT_WITHIN_S, OpenTransaction
+from goqueue.client.options import ProducerOptions
 from goqueue.client.producer import Producer
+from goqueue.client.values import HeaderItems, Text
 from goqueue.errors import GoQueueError, InvalidRequest, TransactionEnded
 from goqueue.wire.native import transactions as wire
 from goqueue.wire.native.frames import Opcode
@@ -19,14 +24,22 @@ PART_TIMEOUT_MS = 15 * 60 * 1000
 
 
 class Part(OpenTransaction):
-    """Use as an async context manager; what was not prepared by the end of it is aborted.
+    """One of many writers whose records become visible together, when `Admin.decide` names their tokens.
 
-    async with admin.part("daily-export") as part:
-        await part.send("orders", b"...")
-        token = await part.prepare()
+    What is not prepared when the block is left is aborted.
+
+    Example:
+
+        from goqueue.client import Admin
+
+        async with Admin() as admin:
+            async with admin.part("export-2030-01-01") as part:
+                await part.send("orders", json={"id": 5})
+                token = await part.prepare()
+            await admin.decide("export-2030-01-01", [token])
     """
 
-    def __init__(self, bootstrap: str, key: str, timeout_ms: int, settings: dict[str, object]) -> None:
+    def __init__(self, bootstrap: str, key: str, timeout_ms: int, settings: ProducerOptions) -> None:
         producer = Producer(bootstrap, **settings)
         super().__init__(producer)
         self._key = key
@@ -72,50 +85,66 @@ class Part(OpenTransaction):
     async def send(
         self,
         topic: str,
-        value: bytes | None,
+        value: Text | UnsetType | None = UNSET,
         *,
-        key: bytes | None = None,
-        headers: Sequence[tuple[str, bytes]] = (),
+        json: object = UNSET,
+        key: Text | None = None,
+        headers: HeaderItems = (),
         partition: int | None = None,
         priority: int = NORMAL_PRIORITY,
+        delay: timedelta | None = None,
         delay_ms: int | None = None,
+        deliver_at: datetime | None = None,
         deliver_at_ns: int | None = None,
+        ttl: timedelta | None = None,
         ttl_ms: int | None = None,
+        expires_at: datetime | None = None,
         expires_at_ns: int | None = None,
     ) -> Delivery:
         """As that of a producer."""
         return await self._producer.send(
             topic,
             value,
+            json=json,
             key=key,
             headers=headers,
             partition=partition,
             priority=priority,
+            delay=delay,
             delay_ms=delay_ms,
+            deliver_at=deliver_at,
             deliver_at_ns=deliver_at_ns,
+            ttl=ttl,
             ttl_ms=ttl_ms,
+            expires_at=expires_at,
             expires_at_ns=expires_at_ns,
         )
 
     async def send_many(
         self,
         topic: str,
-        values: Sequence[bytes | None],
+        values: Sequence[Text | None] | UnsetType = UNSET,
         *,
-        keys: Sequence[bytes | None] | None = None,
+        json: Sequence[object] | UnsetType = UNSET,
+        keys: Sequence[Text | None] | None = None,
         partition: int | None = None,
         priority: int = NORMAL_PRIORITY,
+        delay: timedelta | None = None,
         delay_ms: int | None = None,
+        deliver_at: datetime | None = None,
         deliver_at_ns: int | None = None,
     ) -> Sequence[Sent]:
         """As that of a producer."""
         return await self._producer.send_many(
             topic,
             values,
+            json=json,
             keys=keys,
             partition=partition,
             priority=priority,
+            delay=delay,
             delay_ms=delay_ms,
+            deliver_at=deliver_at,
             deliver_at_ns=deliver_at_ns,
         )
 

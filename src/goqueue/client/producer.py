@@ -3,23 +3,29 @@
 import contextlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Literal, Self, TypeVar
+from typing import Literal, Self, TypeVar, Unpack
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from goqueue import codec
 from goqueue.client.accumulator import NORMAL_PRIORITY, Accumulator, check_record, is_plain
+from goqueue.client.addresses import DEFAULT_BOOTSTRAP, Addresses
 from goqueue.client.batch import Batch, Delivery, Places, Sent, Values
 from goqueue.client.enlisting import Enlistment
 from goqueue.client.lane import LaneSettings
-from goqueue.client.link import DEFAULT_BOOTSTRAP, Link
+from goqueue.client.link import Link
+from goqueue.client.options import ProducerOptions
 from goqueue.client.partitioner import PartitionerName, TopicPartitioner
 from goqueue.client.room import Room
 from goqueue.client.scope import Scope
 from goqueue.client.settings import checked_settings
+from goqueue.client.times import duration_ms, instant_ns
 from goqueue.client.tracing import Headers, current_context, with_context
 from goqueue.client.transaction import Transaction
+from goqueue.client.values import HeaderItems, Text, as_headers, as_key, as_keys, as_value, as_values
 from goqueue.codec.compression import CompressionName, compressor
 from goqueue.errors import (
     BufferFull,
@@ -59,11 +65,12 @@ class ProducerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     idempotent: bool = True
     partitioner: PartitionerName = "murmur3"
     delivery_timeout_ms: int = 120_000
+    connect_timeout_ms: int = 5000
     transactional_id: str | None = None
     transaction_timeout_ms: int = 60_000
 
     def __post_init__(self) -> None:
-        for name in ("batch_records", "batch_bytes", "buffer_records", "delivery_timeout_ms"):
+        for name in ("batch_records", "batch_bytes", "buffer_records", "delivery_timeout_ms", "connect_timeout_ms"):
             if getattr(self, name) < 1:
                 raise InvalidRequest(f"{name} = {getattr(self, name)}", hint=f"{name} is at least 1")
         if self.linger_ms < 0:
@@ -76,16 +83,40 @@ class ProducerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Producer:
-    """Use as an async context manager; leaving it sends what is still in the buffer.
+    """Publishes records: they travel in batches, and each is written once however often it has to be sent.
 
-    async with Producer() as producer:
-        delivery = await producer.send("orders", b"hello", key=b"customer-1")
-        print((await delivery).offset)
+    Leaving the block sends what is still in the buffer.
+
+    Example:
+
+        from goqueue.client import Producer
+
+        async with Producer() as producer:
+            delivery = await producer.send("orders", json={"id": 5}, key="customer-1")
+            print((await delivery).offset)
+
+    Settings:
+
+    - `bootstrap`: HOST:PORT of the broker; several with commas between them, or a list: the first that answers is
+      used.
+    - `connect_timeout_ms` (5000): how long connecting may take, and how long a broker that never answered is waited
+      for.
+    - `batch_records` (100), `batch_bytes` (65536), `linger_ms` (5): a batch leaves when it has so many records or
+      bytes, or when it is so old, whichever is first.
+    - `buffer_records` (10000): how many records may wait. `when_full` ("block"): wait for room, or "error".
+    - `acks` ("all"): "none" does not wait for the broker. `durability` (None): "memory" or "fsync"; None leaves it to
+      the topic. `idempotent` (True): what is sent again is written once.
+    - `compression` (None): "zstd" or "lz4". `partitioner` ("murmur3"): "murmur2" as Kafka's, or "round_robin".
+    - `delivery_timeout_ms` (120000): how long a record may take before its delivery fails.
+    - `transactional_id` (None): the name that makes `transaction` possible. `transaction_timeout_ms` (60000): how
+      long one may take.
+
+    Each setting that ends in `_ms` can be given as a `timedelta` by its name without `_ms`.
     """
 
-    def __init__(self, bootstrap: str = DEFAULT_BOOTSTRAP, **settings: object) -> None:
+    def __init__(self, bootstrap: Addresses = DEFAULT_BOOTSTRAP, **settings: Unpack[ProducerOptions]) -> None:
         self._settings = checked_settings(settings, ProducerSettings)
-        self._link = Link(bootstrap)
+        self._link = Link(bootstrap, self._settings.connect_timeout_ms / 1000)
         self._compress = compressor(self._settings.compression)
         self._room = Room(self._settings.buffer_records)
         self._enlistment: Enlistment | None = None
@@ -112,16 +143,21 @@ class Producer:
     async def send(
         self,
         topic: str,
-        value: bytes | None,
+        value: Text | UnsetType | None = UNSET,
         *,
-        key: bytes | None = None,
-        headers: Sequence[tuple[str, bytes]] = (),
+        json: object = UNSET,
+        key: Text | None = None,
+        headers: HeaderItems = (),
         partition: int | None = None,
         priority: int = NORMAL_PRIORITY,
         id: str | None = None,
+        delay: timedelta | None = None,
         delay_ms: int | None = None,
+        deliver_at: datetime | None = None,
         deliver_at_ns: int | None = None,
+        ttl: timedelta | None = None,
         ttl_ms: int | None = None,
+        expires_at: datetime | None = None,
         expires_at_ns: int | None = None,
     ) -> Delivery:
         """Put a record into the buffer, waiting only while it is full. Await the delivery: then it is written.
@@ -135,10 +171,10 @@ class Producer:
         if self._scope.is_transactional:
             self._scope.check(id)
         partitioner = self._topics.get(topic) or await self._load_topic(topic)
-        due = due_of(partitioner.topic, delay_ms, deliver_at_ns)
-        record = Record(value, key, with_context(tuple(headers)), priority)
-        if ttl_ms is not None or expires_at_ns is not None:
-            record = expiring(record, ttl_ms, expires_at_ns)
+        due = due_of(partitioner.topic, delay_ms, deliver_at_ns, delay, deliver_at)
+        record = new_record(value, json, key, headers, priority)
+        if ttl_ms is not None or ttl is not None or expires_at_ns is not None or expires_at is not None:
+            record = expiring(record, ttl, ttl_ms, expires_at, expires_at_ns)
         record = self._made(partitioner.topic, record, id)
         if self._room.is_full():
             await self._wait_for_room(1)
@@ -165,13 +201,16 @@ class Producer:
     async def send_many(
         self,
         topic: str,
-        values: Sequence[bytes | None],
+        values: Sequence[Text | None] | UnsetType = UNSET,
         *,
-        keys: Sequence[bytes | None] | None = None,
+        json: Sequence[object] | UnsetType = UNSET,
+        keys: Sequence[Text | None] | None = None,
         partition: int | None = None,
         priority: int = NORMAL_PRIORITY,
         ids: Sequence[str | None] | None = None,
+        delay: timedelta | None = None,
         delay_ms: int | None = None,
+        deliver_at: datetime | None = None,
         deliver_at_ns: int | None = None,
     ) -> Sequence[Sent]:
         """Publish a list and wait until all of it is written; the places come in the order of the values.
@@ -182,13 +221,13 @@ class Producer:
         return await self._send_many(
             current_context(),
             topic,
-            values,
-            keys=keys,
+            as_values(values, json),
+            keys=as_keys(keys),
             partition=partition,
             priority=priority,
             ids=ids,
-            delay_ms=delay_ms,
-            deliver_at_ns=deliver_at_ns,
+            delay_ms=duration_ms("delay", delay, delay_ms),
+            deliver_at_ns=instant_ns("deliver_at", deliver_at, deliver_at_ns),
         )
 
     async def _send_many(
@@ -360,17 +399,38 @@ class Producer:
             await self._link.close()
 
 
-def expiring(record: Record, ttl_ms: int | None, expires_at_ns: int | None) -> Record:
-    expiry = expires_ns(ttl_ms, expires_at_ns, now_ns=time.time_ns())
+def new_record(
+    value: Text | UnsetType | None, json: object, key: Text | None, headers: HeaderItems, priority: int
+) -> Record:
+    """The record, with the context of the active span; a value and a key of bytes are taken as they are."""
+    if value.__class__ is not bytes or json is not UNSET:
+        value = as_value(value, json)
+    if key is not None and key.__class__ is not bytes:
+        key = as_key(key)
+    return Record(value, key, with_context(as_headers(headers) if headers else ()), priority)
+
+
+def expiring(
+    record: Record, ttl: timedelta | None, ttl_ms: int | None, expires_at: datetime | None, expires_at_ns: int | None
+) -> Record:
+    ttl_ms = duration_ms("ttl", ttl, ttl_ms)
+    expiry = expires_ns(ttl_ms, instant_ns("expires_at", expires_at, expires_at_ns), now_ns=time.time_ns())
     return record if expiry is None else with_expiry(record, expiry)
 
 
-def due_of(topic: Topic, delay_ms: int | None, deliver_at_ns: int | None) -> int:
+def due_of(
+    topic: Topic,
+    delay_ms: int | None,
+    deliver_at_ns: int | None,
+    delay: timedelta | None = None,
+    deliver_at: datetime | None = None,
+) -> int:
     """The instant that is meant, checked as far as that can be done here. 0 for at once."""
-    if delay_ms is None and deliver_at_ns is None:
+    if delay_ms is None and deliver_at_ns is None and delay is None and deliver_at is None:
         return AT_ONCE
     now_ns = time.time_ns()
-    due = due_ns(delay_ms, deliver_at_ns, now_ns=now_ns)
+    delay_ms = duration_ms("delay", delay, delay_ms)
+    due = due_ns(delay_ms, instant_ns("deliver_at", deliver_at, deliver_at_ns), now_ns=now_ns)
     check_due(topic, due, since_ns=now_ns)
     return due
 

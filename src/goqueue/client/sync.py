@@ -3,7 +3,7 @@
     from goqueue.client.sync import Consumer, Producer
 
     with Producer() as producer:
-        print(producer.send("orders", b"hello", key=b"customer-1").result().offset)
+        print(producer.send("orders", "hello", key="customer-1").result().offset)
 
     with Consumer("orders", group="billing") as consumer:
         for message in consumer:
@@ -12,27 +12,41 @@
 A client may be used by several threads. It does not survive a fork: make one in each process.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import asyncio
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Literal, Self
+from typing import Literal, Self, Unpack
 
 from goqueue.client import admin as aio_admin
 from goqueue.client import consumer as aio_consumer
 from goqueue.client import worker as aio_worker
+from goqueue.client.addresses import DEFAULT_BOOTSTRAP, Addresses
 from goqueue.client.batch import Sent
 from goqueue.client.blocking import Blocking
 from goqueue.client.cancelling import Cancellation
 from goqueue.client.fetcher import LONGEST_WAIT_MS, Start
-from goqueue.client.link import DEFAULT_BOOTSTRAP
 from goqueue.client.message import Message, RawBatch
+from goqueue.client.options import (
+    AdminOptions,
+    ConsumerOptions,
+    GroupPolicyOptions,
+    NewScheduleOptions,
+    ProducerOptions,
+    ScheduleOptions,
+    WorkerOptions,
+)
 from goqueue.client.outbox import Delivery
 from goqueue.client.part import PART_TIMEOUT_MS
+from goqueue.client.stop_signals import StopSignals
 from goqueue.client.sync_part import Part
 from goqueue.client.sync_producer import Producer
 from goqueue.client.sync_transaction import Transaction
 from goqueue.client.transaction_admin import BlockingTransactionAdmin
 from goqueue.client.worker import Job, Settlement
-from goqueue.errors import ClientClosed
+from goqueue.errors import ClientClosed, InvalidRequest
 from goqueue.model.log import LogId
 from goqueue.model.topic import Cleanup, Durability, Topic, TopicConfig
 from goqueue.wire.native import letters, messages, transactions
@@ -63,24 +77,45 @@ __all__ = [
 
 
 class Consumer(Blocking):
-    """Use as a context manager.
+    """Reads the records of topics: alone, or as a member of a group that shares the partitions.
 
-    with Consumer("orders", group="billing") as consumer:
-        for message in consumer:
-            print(message.value)
+    Without a group every partition of the topics is read, and nothing is committed. In a group, what was delivered is
+    committed every five seconds, once the next message is asked for: what a program was working on when it failed is
+    delivered again. With `auto_commit_ms=None` only `commit` does so.
 
-    Without a group every partition of the topics is read, and nothing is committed. In a group, what was delivered
-    is committed every five seconds, once the next message is asked for: what a failing program was working on comes
-    again. With `auto_commit_ms=None` only `commit` does so.
+    Example:
+
+        from goqueue import Consumer
+
+        with Consumer("orders", group="billing") as consumer:
+            for message in consumer:
+                print(message.key, message.json())
+
+    Settings:
+
+    - `bootstrap`: HOST:PORT of the broker; several with commas between them, or a list: the first that answers is
+      used.
+    - `group`: the consumer group to be a member of. `pattern`: read the topics whose names match, in a group.
+    - `connect_timeout_ms` (5000): how long connecting may take, and how long a broker that never answered is waited
+      for.
+    - `start` ("earliest"): where to begin without a committed offset; "latest" reads only what is written from now
+      on.
+    - `auto_commit_ms` (5000): how often to commit; None: only `commit` does.
+    - `max_bytes` (1048576): how much to fetch at once.
+    - `isolation` ("read_committed"): "read_uncommitted" also reads what open and aborted transactions wrote.
+    - `protocol` ("cooperative"), `assignor` (None), `session_ms` (30000): how the group shares partitions, and after
+      which silence a member is removed. `client_id` ("goqueue-python"), `instance_id` (None): names of this member.
+
+    Each setting that ends in `_ms` can be given as a `timedelta` by its name without `_ms`.
     """
 
     def __init__(
         self,
         *topics: str,
-        bootstrap: str = DEFAULT_BOOTSTRAP,
+        bootstrap: Addresses = DEFAULT_BOOTSTRAP,
         group: str | None = None,
         pattern: str | None = None,
-        **settings: object,
+        **settings: Unpack[ConsumerOptions],
     ) -> None:
         super().__init__("consumer")
         self._client = aio_consumer.Consumer(*topics, bootstrap=bootstrap, group=group, pattern=pattern, **settings)
@@ -115,13 +150,13 @@ class Consumer(Blocking):
             else:
                 yield message
 
-    def poll(self, *, wait_ms: int = 1000, limit: int = 500) -> list[Message]:
+    def poll(self, *, wait: timedelta | None = None, wait_ms: int | None = None, limit: int = 500) -> list[Message]:
         """Some messages, at most `limit`; none when nothing arrives in time. Those of the last poll are done now."""
-        return self._run(self._client.poll, wait_ms=wait_ms, limit=limit)
+        return self._run(self._client.poll, wait=wait, wait_ms=wait_ms, limit=limit)
 
-    def poll_raw(self, *, wait_ms: int = 1000) -> list[RawBatch]:
+    def poll_raw(self, *, wait: timedelta | None = None, wait_ms: int | None = None) -> list[RawBatch]:
         """As `poll`, with the records as bytes, for `goqueue.codec` or Arrow."""
-        return self._run(self._client.poll_raw, wait_ms=wait_ms)
+        return self._run(self._client.poll_raw, wait=wait, wait_ms=wait_ms)
 
     # Partitions and offsets.
 
@@ -134,8 +169,11 @@ class Consumer(Blocking):
         """Remember that everything below these offsets is done; without offsets, everything delivered so far."""
         self._run(self._client.commit, offsets)
 
-    def offsets_at(self, partitions: Iterable[LogId], at: Start | int) -> dict[LogId, int]:
-        """The earliest or latest offset of each, or the first whose record is not older than a time in ns."""
+    def offsets_at(self, partitions: Iterable[LogId], at: Start | int | datetime) -> dict[LogId, int]:
+        """The earliest or latest offset of each, or the first whose record is not older than a time.
+
+        The time is a `datetime`, or nanoseconds since 1970.
+        """
         return self._run(self._client.offsets_at, partitions, at)
 
     def position(self, partition: LogId) -> int:
@@ -151,24 +189,46 @@ class Consumer(Blocking):
         self._call(self._client.pause, *partitions)
 
     def resume(self, *partitions: LogId) -> None:
+        """Go on reading partitions that were paused."""
         self._call(self._client.resume, *partitions)
 
 
 class Worker(Blocking):
-    """Use as a context manager.
+    """Takes jobs from a queue: each record goes to one worker of the group, which says what became of it.
 
-    with Worker("orders", group="billing") as worker:
-        for job in worker:
-            handle(job.value)
-            worker.ack(job)
+    A job that is not settled in time goes to another worker; one that fails too often goes to the dead letters.
+    Leaving the block, also by an exception, gives back every job that was taken and not settled.
 
-    Any number of workers share the records of a group, without belonging to it. A job that is not acknowledged in time
-    goes to another worker; one that fails too often goes to the dead letters.
+    Example:
+
+        from goqueue import Worker
+
+        with Worker("orders", group="billing") as worker:
+            for job in worker:
+                print(job.json())
+                worker.ack(job)
+
+    Settings:
+
+    - `bootstrap`: HOST:PORT of the broker; several with commas between them, or a list: the first that answers is
+      used.
+    - `group`: the queue group, whose workers share the records.
+    - `connect_timeout_ms` (5000): how long connecting may take, and how long a broker that never answered is waited
+      for.
+    - `visibility_ms` (None): how long a job is this worker's before the broker gives it to another one; None leaves
+      it to the group and the topic.
+    - `prefetch` (100): how many jobs a loop takes at once. `max_bytes` (4194304): how many bytes one take may bring.
+    - `key_order` (False): jobs with the same key are done one after the other.
+    - `start` ("earliest"): where a new group begins. `client_id` ("goqueue-python"): the name of this worker.
+
+    Each setting that ends in `_ms` can be given as a `timedelta` by its name without `_ms`.
     """
 
-    def __init__(self, *topics: str, group: str, bootstrap: str = DEFAULT_BOOTSTRAP, **settings: object) -> None:
+    def __init__(
+        self, *topics: str, bootstrap: Addresses = DEFAULT_BOOTSTRAP, group: str, **settings: Unpack[WorkerOptions]
+    ) -> None:
         super().__init__("worker")
-        self._client = aio_worker.Worker(*topics, group=group, bootstrap=bootstrap, **settings)
+        self._client = aio_worker.Worker(*topics, bootstrap=bootstrap, group=group, **settings)
 
     def __enter__(self) -> Self:
         try:
@@ -182,7 +242,7 @@ class Worker(Blocking):
         self.close()
 
     def close(self) -> None:
-        """Give back what was taken and never handed out. What was handed out stays leased until its time is up."""
+        """Give back every job that was taken and not settled, so that another worker can have it at once."""
         self._close(self._client.close)
 
     def _abandon(self) -> None:
@@ -202,9 +262,61 @@ class Worker(Blocking):
                 return
             yield job
 
-    def take(self, limit: int = 100, *, wait_ms: int = 1000) -> list[Job]:
-        """Some jobs, at most `limit`; none when nothing is ready in time."""
-        return self._run(self._client.take, limit, wait_ms=wait_ms)
+    def take(self, limit: int = 100, *, wait: timedelta | None = None, wait_ms: int | None = None) -> list[Job]:
+        """Some jobs, at most `limit`; none when nothing is ready in time, which is one second unless it is told."""
+        return self._run(self._client.take, limit, wait=wait, wait_ms=wait_ms)
+
+    # A handler for each.
+
+    def run(self, handler: Callable[[Job], object], *, concurrency: int = 1) -> None:
+        """Call the handler for each job, until SIGTERM, SIGINT or `stop`; up to `concurrency` threads at a time.
+
+        A job is acknowledged when its handler returns. When it raises, the job is tried again after a pause, which
+        grows with its failures, and goes to the dead letters when it has failed too often; the exception is logged.
+        Leases are extended as long as handlers run. A handler may also settle its job by itself.
+
+        A run that is told to stop takes no more jobs, finishes those that were begun, and gives the others back. A
+        second signal does what it would do without this.
+
+        Example:
+
+            from goqueue import Job, Worker
+
+            def handle(job: Job) -> None:
+                print(job.json())
+
+            with Worker("orders", group="billing") as worker:
+                worker.run(handle, concurrency=8)
+        """
+        if inspect.iscoroutinefunction(handler):
+            raise InvalidRequest("the handler must be a function", hint="use goqueue.client.Worker for async def")
+        self._hold_loop()
+        with (
+            ThreadPoolExecutor(max(concurrency, 1), thread_name_prefix="goqueue-handler") as threads,
+            StopSignals(lambda: self._background.call_from_signal(self._client.stop)),
+        ):
+
+            async def handle(job: Job) -> object:
+                return await asyncio.get_running_loop().run_in_executor(threads, handler, job)
+
+            self._run(self._client._run_handler, handle, concurrency)
+
+    def stop(self) -> None:
+        """End `run`, from a handler or another thread: it takes no more jobs, finishes those that were begun, returns.
+
+        Example:
+
+            from goqueue import Job, Worker
+
+            with Worker("orders", group="billing") as worker:
+
+                def handle_one(job: Job) -> None:
+                    print(job.json())
+                    worker.stop()
+
+                worker.run(handle_one)
+        """
+        self._call(self._client.stop)
 
     # What became of them.
 
@@ -212,17 +324,19 @@ class Worker(Blocking):
         """Done, for good."""
         self._run(self._client.ack, *jobs)
 
-    def nack(self, *jobs: Job, reason: str = "", delay_ms: int | None = None) -> Settlement:
+    def nack(
+        self, *jobs: Job, reason: str = "", delay: timedelta | None = None, delay_ms: int | None = None
+    ) -> Settlement:
         """Not done: each is tried again after a pause, which grows with its failures unless it is given."""
-        return self._run(self._client.nack, *jobs, reason=reason, delay_ms=delay_ms)
+        return self._run(self._client.nack, *jobs, reason=reason, delay=delay, delay_ms=delay_ms)
 
     def reject(self, *jobs: Job, reason: str = "") -> Settlement:
         """Never to be done: to the dead letters."""
         return self._run(self._client.reject, *jobs, reason=reason)
 
-    def extend(self, *jobs: Job, visibility_ms: int) -> Settlement:
+    def extend(self, *jobs: Job, visibility: timedelta | None = None, visibility_ms: int | None = None) -> Settlement:
         """More time is needed, counted from now."""
-        return self._run(self._client.extend, *jobs, visibility_ms=visibility_ms)
+        return self._run(self._client.extend, *jobs, visibility=visibility, visibility_ms=visibility_ms)
 
     def release(self, *jobs: Job) -> None:
         """Give them back untouched: another worker may have them at once, and it does not count as a failure."""
@@ -230,13 +344,31 @@ class Worker(Blocking):
 
 
 class Admin(BlockingTransactionAdmin):
-    """Use as a context manager."""
+    """Creates, shows and changes topics, groups, schedules, delayed records, dead letters and transactions.
+
+    Example:
+
+        from goqueue import Admin
+
+        with Admin() as admin:
+            admin.create_topic("orders", partitions=3, if_not_exists=True)
+            print([topic.name for topic in admin.list_topics()])
+
+    Settings:
+
+    - `bootstrap`: HOST:PORT of the broker; several with commas between them, or a list: the first that answers is
+      used.
+    - `connect_timeout_ms` (5000): how long connecting may take, and how long a broker that never answered is waited
+      for.
+
+    Each setting that ends in `_ms` can be given as a `timedelta` by its name without `_ms`.
+    """
 
     _client: aio_admin.Admin
 
-    def __init__(self, bootstrap: str = DEFAULT_BOOTSTRAP) -> None:
+    def __init__(self, bootstrap: Addresses = DEFAULT_BOOTSTRAP, **settings: Unpack[AdminOptions]) -> None:
         super().__init__("admin client")
-        self._client = aio_admin.Admin(bootstrap)
+        self._client = aio_admin.Admin(bootstrap, **settings)
 
     def __enter__(self) -> Self:
         try:
@@ -250,6 +382,7 @@ class Admin(BlockingTransactionAdmin):
         self.close()
 
     def close(self) -> None:
+        """Let go of the connection."""
         self._close(self._client.close)
 
     def _abandon(self) -> None:
@@ -257,38 +390,49 @@ class Admin(BlockingTransactionAdmin):
 
     # Topics.
 
-    def topics(self) -> tuple[Topic, ...]:
-        return self._run(self._client.topics)
+    def list_topics(self) -> tuple[Topic, ...]:
+        """Each topic with its partitions and settings."""
+        return self._run(self._client.list_topics)
 
     def topic_sizes(self) -> dict[str, int]:
+        """The bytes on disk of each topic; none from a broker that does not tell."""
         return self._run(self._client.topic_sizes)
 
-    def topic(self, name: str) -> Topic:
-        return self._run(self._client.topic, name)
+    def describe_topic(self, name: str) -> Topic:
+        """The partitions and settings of a topic."""
+        return self._run(self._client.describe_topic, name)
 
-    def create_topic(self, name: str, partitions: int = 3, config: TopicConfig | None = None) -> Topic:
-        return self._run(self._client.create_topic, name, partitions, config)
+    def create_topic(
+        self, name: str, partitions: int = 3, config: TopicConfig | None = None, *, if_not_exists: bool = False
+    ) -> Topic:
+        """Create a topic. With `if_not_exists` one that exists already is returned as it is, and nothing changes."""
+        return self._run(self._client.create_topic, name, partitions, config, if_not_exists=if_not_exists)
 
     def alter_topic(self, name: str, config: TopicConfig) -> Topic:
-        """Replace the settings of a topic."""
+        """Replace the settings of a topic, all that this client knows of."""
         return self._run(self._client.alter_topic, name, config)
 
     def delete_topic(self, name: str) -> None:
+        """Delete a topic and its records."""
         self._run(self._client.delete_topic, name)
 
     def offsets_at(
         self,
         partitions: Iterable[LogId],
-        at: Literal["earliest", "latest"] | int,
+        at: Literal["earliest", "latest"] | int | datetime,
         *,
         isolation: messages.IsolationName = "read_committed",
     ) -> dict[LogId, int]:
-        """The earliest or latest offset of each, or the first whose record is not older than a time in ns."""
+        """The earliest or latest offset of each, or the first whose record is not older than a time.
+
+        The time is a `datetime`, or nanoseconds since 1970.
+        """
         return self._run(self._client.offsets_at, partitions, at, isolation=isolation)
 
     # Groups.
 
     def list_groups(self) -> tuple[messages.GroupSummary, ...]:
+        """Each consumer group and queue group, with its state."""
         return self._run(self._client.list_groups)
 
     def describe_group(self, name: str) -> messages.GroupDescription:
@@ -304,6 +448,7 @@ class Admin(BlockingTransactionAdmin):
         self._run(self._client.pause_group, name)
 
     def resume_group(self, name: str) -> None:
+        """Deliver to a paused group again."""
         self._run(self._client.resume_group, name)
 
     def committed_offsets(self, group: str, topics: Sequence[str] | None = None) -> dict[LogId, int]:
@@ -314,21 +459,21 @@ class Admin(BlockingTransactionAdmin):
         self,
         group: str,
         to: Literal["earliest", "latest", "offset", "timestamp"],
-        value: int | None = None,
+        value: int | datetime | None = None,
         *,
         topics: Sequence[str] | None = None,
         dry_run: bool = False,
     ) -> tuple[messages.OffsetChange, ...]:
         """Set where the group goes on, in these topics or in all it has read; it must have no members.
 
-        `value` is the offset, or the time in nanoseconds. With `dry_run` nothing changes.
+        `value` is the offset, or the time as a `datetime` or in nanoseconds. With `dry_run` nothing changes.
         """
         return self._run(self._client.reset_offsets, group, to, value, topics=topics, dry_run=dry_run)
 
     # Parts of larger transactions.
 
-    def part(self, key: str, *, timeout_ms: int = PART_TIMEOUT_MS, **settings: object) -> Part:
-        """One of many that count together, when somebody says so under the key; the settings are a producer's."""
+    def part(self, key: str, *, timeout_ms: int = PART_TIMEOUT_MS, **settings: Unpack[ProducerOptions]) -> Part:
+        """One of many writers whose records become visible together, by `decide`; the settings are a producer's."""
         return Part(self._client.part(key, timeout_ms=timeout_ms, **settings))
 
     def decide(self, key: str, tokens: Iterable[int]) -> transactions.PartsDecided:
@@ -337,7 +482,7 @@ class Admin(BlockingTransactionAdmin):
 
     # Dead letters.
 
-    def dead_letters(
+    def list_dead_letters(
         self,
         topic: str,
         select: letters.LetterSelect = letters.EVERY_LETTER,
@@ -346,7 +491,7 @@ class Admin(BlockingTransactionAdmin):
         after: letters.Cursor | None = None,
     ) -> letters.FoundLetters:
         """A page of the dead letters of a topic, in the order in which they died; `next` is where to go on."""
-        return self._run(self._client.dead_letters, topic, select, limit=limit, after=after)
+        return self._run(self._client.list_dead_letters, topic, select, limit=limit, after=after)
 
     def dead_letter_stats(self, topic: str) -> letters.LetterCounts:
         """How many there are, by cause, reason and group."""
@@ -398,9 +543,11 @@ class Admin(BlockingTransactionAdmin):
         """The pending records of a topic, the next one to be due first, and how many there are in all."""
         return self._run(self._client.list_delayed, topic, skip=skip, limit=limit)
 
-    def delayed(self, topic: str, partition: int, offset: int) -> tuple[messages.DelayedRecord, Message | None]:
+    def describe_delayed(
+        self, topic: str, partition: int, offset: int
+    ) -> tuple[messages.DelayedRecord, Message | None]:
         """What became of a delayed record, and the record itself; None when it is gone from the log."""
-        return self._run(self._client.delayed, topic, partition, offset)
+        return self._run(self._client.describe_delayed, topic, partition, offset)
 
     def cancel_delayed(self, topic: str, partition: int, offset: int) -> messages.DelayedRecord:
         """Never deliver a pending record."""
@@ -419,12 +566,21 @@ class Admin(BlockingTransactionAdmin):
         partition: int,
         offset: int,
         *,
+        delay: timedelta | None = None,
         delay_ms: int | None = None,
+        deliver_at: datetime | None = None,
         deliver_at_ns: int | None = None,
     ) -> messages.DelayedRecord:
         """Deliver a pending record at another time: after a delay from now, or at an instant."""
         return self._run(
-            self._client.reschedule_delayed, topic, partition, offset, delay_ms=delay_ms, deliver_at_ns=deliver_at_ns
+            self._client.reschedule_delayed,
+            topic,
+            partition,
+            offset,
+            delay=delay,
+            delay_ms=delay_ms,
+            deliver_at=deliver_at,
+            deliver_at_ns=deliver_at_ns,
         )
 
     def delay_stats(self) -> tuple[messages.TopicDelays, ...]:
@@ -435,26 +591,38 @@ class Admin(BlockingTransactionAdmin):
         """How long its leases last, how often and when it tries again; None where its topics decide."""
         return self._run(self._client.group_policy, group)
 
-    def set_group_policy(self, group: str, **settings: object) -> messages.GroupPolicyReply:
+    def set_group_policy(self, group: str, **settings: Unpack[GroupPolicyOptions]) -> messages.GroupPolicyReply:
         """Set these, and leave the others to its topics."""
         return self._run(self._client.set_group_policy, group, **settings)
 
     # Schedules.
 
-    def schedules(self) -> tuple[messages.Schedule, ...]:
-        return self._run(self._client.schedules)
+    def list_schedules(self) -> tuple[messages.Schedule, ...]:
+        """Each schedule, without its firings."""
+        return self._run(self._client.list_schedules)
 
-    def schedule(self, schedule: str) -> messages.Schedule:
+    def describe_schedule(self, schedule: str) -> messages.Schedule:
         """A schedule with its last firings."""
-        return self._run(self._client.schedule, schedule)
+        return self._run(self._client.describe_schedule, schedule)
 
-    def create_schedule(self, schedule: str, topic: str, **settings: object) -> messages.Schedule:
-        """`cron` or `every_s` says when, `value` and `key` what is published; the others are those of `Schedule`."""
+    def create_schedule(self, schedule: str, topic: str, **settings: Unpack[NewScheduleOptions]) -> messages.Schedule:
+        """Publish a record again and again: `cron` or `every` says when, `value` or `json` and `key` say what."""
         return self._run(self._client.create_schedule, schedule, topic, **settings)
 
-    def change_schedule(self, schedule: str, **settings: object) -> messages.Schedule:
-        """Change these settings; `paused` is one of them."""
-        return self._run(self._client.change_schedule, schedule, **settings)
+    def alter_schedule(self, schedule: str, **settings: Unpack[ScheduleOptions]) -> messages.Schedule:
+        """Change these settings and leave the others as they are; `paused` is one of them."""
+        return self._run(self._client.alter_schedule, schedule, **settings)
 
     def delete_schedule(self, schedule: str) -> None:
+        """Delete a schedule: it fires no more. What it has published stays."""
         self._run(self._client.delete_schedule, schedule)
+
+    # Names from before there was one rule for them.
+
+    topics = list_topics
+    topic = describe_topic
+    dead_letters = list_dead_letters
+    delayed = describe_delayed
+    schedules = list_schedules
+    schedule = describe_schedule
+    change_schedule = alter_schedule

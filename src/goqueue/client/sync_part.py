@@ -1,8 +1,11 @@
 """Parts of larger transactions, with calls that block."""
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Self
+
+from msgspec import UNSET, UnsetType
 
 from goqueue.client import part as aio_part
 from goqueue.client.accumulator import NORMAL_PRIORITY
@@ -10,6 +13,7 @@ from goqueue.client.batch import Sent
 from goqueue.client.outbox import Delivery
 from goqueue.client.sync_producer import Producer
 from goqueue.client.sync_transaction import Pledges
+from goqueue.client.values import HeaderItems, Text
 
 __all__ = ["Part"]
 
@@ -26,11 +30,19 @@ class _Sender(Producer):
 
 
 class Part(Pledges):
-    """Use as a context manager; what was not prepared by the end of it is aborted.
+    """One of many writers whose records become visible together, when `Admin.decide` names their tokens.
 
-    with admin.part("daily-export") as part:
-        part.send("orders", b"...")
-        token = part.prepare()
+    What is not prepared when the block is left is aborted.
+
+    Example:
+
+        from goqueue import Admin
+
+        with Admin() as admin:
+            with admin.part("export-2030-01-02") as part:
+                part.send("orders", json={"id": 5})
+                token = part.prepare()
+            admin.decide("export-2030-01-02", [token])
     """
 
     def __init__(self, part: aio_part.Part) -> None:
@@ -66,50 +78,66 @@ class Part(Pledges):
     def send(
         self,
         topic: str,
-        value: bytes | None,
+        value: Text | UnsetType | None = UNSET,
         *,
-        key: bytes | None = None,
-        headers: Sequence[tuple[str, bytes]] = (),
+        json: object = UNSET,
+        key: Text | None = None,
+        headers: HeaderItems = (),
         partition: int | None = None,
         priority: int = NORMAL_PRIORITY,
+        delay: timedelta | None = None,
         delay_ms: int | None = None,
+        deliver_at: datetime | None = None,
         deliver_at_ns: int | None = None,
+        ttl: timedelta | None = None,
         ttl_ms: int | None = None,
+        expires_at: datetime | None = None,
         expires_at_ns: int | None = None,
     ) -> Delivery:
         """As that of a producer."""
         return self._sender.send(
             topic,
             value,
+            json=json,
             key=key,
             headers=headers,
             partition=partition,
             priority=priority,
+            delay=delay,
             delay_ms=delay_ms,
+            deliver_at=deliver_at,
             deliver_at_ns=deliver_at_ns,
+            ttl=ttl,
             ttl_ms=ttl_ms,
+            expires_at=expires_at,
             expires_at_ns=expires_at_ns,
         )
 
     def send_many(
         self,
         topic: str,
-        values: Sequence[bytes | None],
+        values: Sequence[Text | None] | UnsetType = UNSET,
         *,
-        keys: Sequence[bytes | None] | None = None,
+        json: Sequence[object] | UnsetType = UNSET,
+        keys: Sequence[Text | None] | None = None,
         partition: int | None = None,
         priority: int = NORMAL_PRIORITY,
+        delay: timedelta | None = None,
         delay_ms: int | None = None,
+        deliver_at: datetime | None = None,
         deliver_at_ns: int | None = None,
     ) -> Sequence[Sent]:
         """As that of a producer."""
         return self._sender.send_many(
             topic,
             values,
+            json=json,
             keys=keys,
             partition=partition,
             priority=priority,
+            delay=delay,
             delay_ms=delay_ms,
+            deliver_at=deliver_at,
             deliver_at_ns=deliver_at_ns,
         )
 

@@ -2,19 +2,24 @@
 
 import threading
 from collections.abc import Callable, Coroutine, Sequence
+from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar, Unpack
+
+from msgspec import UNSET, UnsetType
 
 from goqueue.client import producer as aio_producer
 from goqueue.client.accumulator import NORMAL_PRIORITY
+from goqueue.client.addresses import DEFAULT_BOOTSTRAP, Addresses
 from goqueue.client.batch import Sent
 from goqueue.client.blocking import Blocking
-from goqueue.client.link import DEFAULT_BOOTSTRAP
+from goqueue.client.options import ProducerOptions
 from goqueue.client.outbox import Delivery, Outbox
-from goqueue.client.producer import due_of
+from goqueue.client.producer import due_of, new_record
 from goqueue.client.sync_transaction import Transaction
-from goqueue.client.tracing import current_context, with_context
-from goqueue.model.record import Record
+from goqueue.client.times import duration_ms, instant_ns
+from goqueue.client.tracing import current_context
+from goqueue.client.values import HeaderItems, Text, as_keys, as_values
 
 __all__ = ["Producer"]
 
@@ -23,14 +28,38 @@ Result = TypeVar("Result")
 
 
 class Producer(Blocking):
-    """Use as a context manager; leaving it sends what is still in the buffer.
+    """Publishes records: they travel in batches, and each is written once however often it has to be sent.
 
-    with Producer() as producer:
-        delivery = producer.send("orders", b"hello", key=b"customer-1")
-        print(delivery.result().offset)
+    Leaving the block sends what is still in the buffer. Threads may share a producer.
+
+    Example:
+
+        from goqueue import Producer
+
+        with Producer() as producer:
+            delivery = producer.send("orders", json={"id": 5}, key="customer-1")
+            print(delivery.result().offset)
+
+    Settings:
+
+    - `bootstrap`: HOST:PORT of the broker; several with commas between them, or a list: the first that answers is
+      used.
+    - `connect_timeout_ms` (5000): how long connecting may take, and how long a broker that never answered is waited
+      for.
+    - `batch_records` (100), `batch_bytes` (65536), `linger_ms` (5): a batch leaves when it has so many records or
+      bytes, or when it is so old, whichever is first.
+    - `buffer_records` (10000): how many records may wait. `when_full` ("block"): wait for room, or "error".
+    - `acks` ("all"): "none" does not wait for the broker. `durability` (None): "memory" or "fsync"; None leaves it to
+      the topic. `idempotent` (True): what is sent again is written once.
+    - `compression` (None): "zstd" or "lz4". `partitioner` ("murmur3"): "murmur2" as Kafka's, or "round_robin".
+    - `delivery_timeout_ms` (120000): how long a record may take before its delivery fails.
+    - `transactional_id` (None): the name that makes `transaction` possible. `transaction_timeout_ms` (60000): how
+      long one may take.
+
+    Each setting that ends in `_ms` can be given as a `timedelta` by its name without `_ms`.
     """
 
-    def __init__(self, bootstrap: str = DEFAULT_BOOTSTRAP, **settings: object) -> None:
+    def __init__(self, bootstrap: Addresses = DEFAULT_BOOTSTRAP, **settings: Unpack[ProducerOptions]) -> None:
         self._send_through(aio_producer.Producer(bootstrap, **settings))
 
     def _send_through(self, producer: aio_producer.Producer) -> None:
@@ -42,16 +71,21 @@ class Producer(Blocking):
     def send(
         self,
         topic: str,
-        value: bytes | None,
+        value: Text | UnsetType | None = UNSET,
         *,
-        key: bytes | None = None,
-        headers: Sequence[tuple[str, bytes]] = (),
+        json: object = UNSET,
+        key: Text | None = None,
+        headers: HeaderItems = (),
         partition: int | None = None,
         priority: int = NORMAL_PRIORITY,
         id: str | None = None,
+        delay: timedelta | None = None,
         delay_ms: int | None = None,
+        deliver_at: datetime | None = None,
         deliver_at_ns: int | None = None,
+        ttl: timedelta | None = None,
         ttl_ms: int | None = None,
+        expires_at: datetime | None = None,
         expires_at_ns: int | None = None,
     ) -> Delivery:
         """Put a record into the buffer, waiting only while it is full. `result` of the delivery waits for the rest.
@@ -66,10 +100,10 @@ class Producer(Blocking):
         self._client._check_may_send(id)
         partitioner = self._client._topics.get(topic) or self._run(self._client._load_topic, topic)
         partitioner.check(partition)
-        due = due_of(partitioner.topic, delay_ms, deliver_at_ns)
-        record = Record(value, key, with_context(tuple(headers)), priority)
-        if ttl_ms is not None or expires_at_ns is not None:
-            record = aio_producer.expiring(record, ttl_ms, expires_at_ns)
+        due = due_of(partitioner.topic, delay_ms, deliver_at_ns, delay, deliver_at)
+        record = new_record(value, json, key, headers, priority)
+        if ttl_ms is not None or ttl is not None or expires_at_ns is not None or expires_at is not None:
+            record = aio_producer.expiring(record, ttl, ttl_ms, expires_at, expires_at_ns)
         # A compressor is not for several threads at a time.
         with self._making:
             record = self._client._made(partitioner.topic, record, id)
@@ -91,13 +125,16 @@ class Producer(Blocking):
     def send_many(
         self,
         topic: str,
-        values: Sequence[bytes | None],
+        values: Sequence[Text | None] | UnsetType = UNSET,
         *,
-        keys: Sequence[bytes | None] | None = None,
+        json: Sequence[object] | UnsetType = UNSET,
+        keys: Sequence[Text | None] | None = None,
         partition: int | None = None,
         priority: int = NORMAL_PRIORITY,
         ids: Sequence[str | None] | None = None,
+        delay: timedelta | None = None,
         delay_ms: int | None = None,
+        deliver_at: datetime | None = None,
         deliver_at_ns: int | None = None,
     ) -> Sequence[Sent]:
         """Publish a list and wait until all of it is written; the places come in the order of the values.
@@ -110,13 +147,13 @@ class Producer(Blocking):
             self._client._send_many,
             current_context(),
             topic,
-            values,
-            keys=keys,
+            as_values(values, json),
+            keys=as_keys(keys),
             partition=partition,
             priority=priority,
             ids=ids,
-            delay_ms=delay_ms,
-            deliver_at_ns=deliver_at_ns,
+            delay_ms=duration_ms("delay", delay, delay_ms),
+            deliver_at_ns=instant_ns("deliver_at", deliver_at, deliver_at_ns),
         )
 
     def send_batch(self, topic: str, partition: int, records: bytes, count: int) -> Delivery:

@@ -1,6 +1,7 @@
 """Transactions of a producer, with calls that block."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -32,9 +33,9 @@ class Pledges:
         """Done, when the transaction commits."""
         self._sender._run_in_turn(self._pledges.ack, *jobs)
 
-    def nack(self, *jobs: Job, reason: str = "", delay_ms: int | None = None) -> int:
+    def nack(self, *jobs: Job, reason: str = "", delay: timedelta | None = None, delay_ms: int | None = None) -> int:
         """Not done, when the transaction commits: each is tried again then. How many go to the dead letters."""
-        return self._sender._run_in_turn(self._pledges.nack, *jobs, reason=reason, delay_ms=delay_ms)
+        return self._sender._run_in_turn(self._pledges.nack, *jobs, reason=reason, delay=delay, delay_ms=delay_ms)
 
     def reject(self, *jobs: Job, reason: str = "") -> int:
         """Never to be done: to the dead letters, when the transaction commits."""
@@ -49,11 +50,17 @@ class Pledges:
 
 
 class Transaction(Pledges):
-    """Use as a context manager: leaving it commits, an exception aborts.
+    """Records, acknowledgements and offsets that count together: leaving the block commits, an exception aborts.
 
-    with producer.transaction() as transaction:
-        producer.send("invoices", b"...")
-        transaction.ack(job)
+    Example:
+
+        from goqueue import Producer, Worker
+
+        with Producer(transactional_id="billing-1") as producer, Worker("orders", group="billing") as worker:
+            for job in worker.take(1):
+                with producer.transaction() as transaction:
+                    producer.send("invoices", json={"order": job.json()})
+                    transaction.ack(job)
     """
 
     def __init__(self, transaction: aio_transaction.Transaction, sender: "Producer") -> None:

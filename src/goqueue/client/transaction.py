@@ -19,11 +19,17 @@ COMMITTED, ABORTED = "was committed", "was aborted"
 
 
 class Transaction(OpenTransaction):
-    """Use as an async context manager: leaving it commits, an exception aborts.
+    """Records, acknowledgements and offsets that count together: leaving the block commits, an exception aborts.
 
-    async with producer.transaction() as transaction:
-        await producer.send("invoices", b"...")
-        await transaction.ack(job)
+    Example:
+
+        from goqueue.client import Producer, Worker
+
+        async with Producer(transactional_id="billing-1") as producer, Worker("orders", group="billing") as worker:
+            for job in await worker.take(1):
+                async with producer.transaction() as transaction:
+                    await producer.send("invoices", json={"order": job.json()})
+                    await transaction.ack(job)
     """
 
     def __init__(self, producer: "Producer", enlistment: Enlistment, timeout_ms: int) -> None:

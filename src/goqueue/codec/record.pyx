@@ -92,6 +92,8 @@ cdef enum:
     HEADERS_LIMIT = 65_535
     VALUE_LIMIT = 16_777_216
     PRIORITY_LIMIT = 4
+    # As `goqueue.model.trace` has it.
+    LONGEST_STATE = 512
     PRIORITY_NORMAL = 2
     BUDGET = 1 << 30
     # Below this size a batch is done sooner than another thread could make use of the GIL.
@@ -1389,27 +1391,50 @@ cdef int put_context(_Output out, int64_t distance, const Context *context) exce
     return 0
 
 
-cdef int64_t traceparent_at(const uint8_t *p, int64_t size, int64_t *length) noexcept nogil:
-    """Where in a headers block the last value under that name begins; -1 when there is none, or no end to a header."""
+cdef int put_state(_Output out, int64_t distance, const uint8_t *state, int64_t size) except -1:
+    """As `goqueue.model.contexts` has it."""
+    cdef uint8_t *p = out.reserve(10 + size)
+    gq_put64(p, distance)
+    gq_put16(p + 8, size)
+    memcpy(p + 10, state, size)
+    return 0
+
+
+cdef struct Carried:
+    int64_t parent
+    int64_t parent_size
+    int64_t state
+    int64_t state_size
+
+
+cdef bint find_carried(const uint8_t *p, int64_t size, Carried *carried) noexcept nogil:
+    """Where in a headers block the last `traceparent` and the last `tracestate` begin, and how long they are.
+
+    False when there is no `traceparent`, or no end to a header.
+    """
     cdef int64_t left = gq_get16(p)
     cdef int64_t at = 2
-    cdef int64_t found = -1
     cdef int64_t key_size, value_size
+    carried.parent = -1
+    carried.state_size = 0
     while left:
         if at + 4 > size:
-            return -1
+            return False
         key_size = gq_get16(p + at)
         if at + 4 + key_size > size:
-            return -1
+            return False
         value_size = gq_get16(p + at + 2 + key_size)
         if at + 4 + key_size + value_size > size:
-            return -1
+            return False
         if key_size == 11 and memcmp(p + at + 2, b"traceparent", 11) == 0:
-            found = at + 4 + key_size
-            length[0] = value_size
+            carried.parent = at + 4 + key_size
+            carried.parent_size = value_size
+        elif key_size == 10 and memcmp(p + at + 2, b"tracestate", 10) == 0:
+            carried.state = at + 4 + key_size
+            carried.state_size = value_size
         at += 4 + key_size + value_size
         left -= 1
-    return found
+    return carried.parent >= 0
 
 
 def contexts(buf, below=1 << 64):
@@ -1423,13 +1448,14 @@ def contexts(buf, below=1 << 64):
     cdef const uint8_t *p
     cdef const uint8_t *block
     cdef int64_t position = 0
-    cdef int64_t at, length = 0
     cdef Py_ssize_t number = 0, carried = 0, first = 0
+    cdef Carried where
     cdef Context context
     cdef bint everything = below >= 1 << 64
     cdef uint64_t limit = 0 if everything or below < 0 else below
     cdef int fault
     cdef _Output found = _Output()
+    cdef _Output states = _Output()
     PyObject_GetBuffer(buf, &view, PyBUF_SIMPLE)
     try:
         while position < view.len:
@@ -1443,15 +1469,18 @@ def contexts(buf, below=1 << 64):
                 raise _faults.corrupt(fault, buf, number, position)
             if h.headers:
                 block = p + h.size - h.headers
-                at = traceparent_at(block, h.headers, &length)
-                if at >= 0 and is_traceparent(block + at, length, &context):
+                if find_carried(block, h.headers, &where) and is_traceparent(
+                    block + where.parent, where.parent_size, &context
+                ):
                     carried += 1
                     if everything or context.low < limit:
                         if found.used == 0:
                             first = number
                         put_context(found, number - first, &context)
+                        if 0 < where.state_size <= LONGEST_STATE:
+                            put_state(states, number - first, block + where.state, where.state_size)
             position += h.size
             number += 1
-        return tuple.__new__(Contexts, (carried, first, found.finish()))
+        return tuple.__new__(Contexts, (carried, first, found.finish(), states.finish()))
     finally:
         PyBuffer_Release(&view)

@@ -90,3 +90,5 @@ class Contexts(NamedTuple):
     """The number in the batch, from 0 on, of the first one that was asked for."""
     packed: bytes
     """Those that were asked for, by their distances from it: see `goqueue.model.contexts`."""
+    states: bytes = b""
+    """The `tracestate` of those of them that carry one, likewise; one of more than 512 bytes is left out."""

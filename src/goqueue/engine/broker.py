@@ -49,6 +49,7 @@ from goqueue.engine.tracing.tracing import Tracing
 from goqueue.engine.traffic import Traffic
 from goqueue.engine.transactions.under_way import Endings
 from goqueue.engine.visibility import is_waiting
+from goqueue.engine.workers import Workers
 from goqueue.model.idle_retention import ExpirySettings
 from goqueue.model.log import LogId
 from goqueue.model.topic import Topic, TopicName
@@ -131,6 +132,7 @@ class Broker(Intake):
         self.ids = RememberedIds(id_index, self.streams)
         self.queues = QueueStates(self.streams, self.tally)
         self.rings = Rings(self.queues)
+        self.workers = Workers(self.queues, clock.now_ns)
         self.commit: GroupCommit
         self.readers: ThreadPoolExecutor
         self.background: ThreadPoolExecutor

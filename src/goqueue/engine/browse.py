@@ -78,16 +78,29 @@ class Selection(msgspec.Struct, frozen=True):
     to_ns: int | None = None
     key: bytes | None = None
     priority: int | None = None
+    text: bytes | None = None
+    """Somewhere in key, value or a header; letters of ASCII in either case."""
     isolation: Isolation = Isolation.COMMITTED
 
     def takes(self, partition: int, record: Record) -> bool:
-        return (self.key is None or record.key == self.key) and (
-            self.priority is None or record.priority == self.priority
+        return (
+            (self.key is None or record.key == self.key)
+            and (self.priority is None or record.priority == self.priority)
+            and (self.text is None or _contains(record, self.text.lower()))
         )
 
     def bounds(self, partition: Partition) -> tuple[int, int]:
         """The offsets to look at: from the first on, up to but not including the second."""
         return max(self.offset, partition.log.start_offset), end_of(partition, self.isolation)
+
+
+def _contains(record: Record, text: bytes) -> bool:
+    if text in (record.key or b"").lower():
+        return True
+    if any(text in name.lower().encode() or text in value.lower() for name, value in record.headers):
+        return True
+    value = as_given(0, record).record.value
+    return value is not None and text in value.lower()
 
 
 class TopicPage(msgspec.Struct, frozen=True):

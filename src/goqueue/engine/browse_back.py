@@ -15,10 +15,13 @@ import msgspec
 from goqueue.engine.broker import Broker
 from goqueue.engine.browse import (
     LEAST_READ_BYTES,
+    MOST_SCANNED,
+    MOST_SCANNED_BYTES,
     PAGE_BYTES,
     READ_BYTES,
     Found,
     Place,
+    Selection,
     Span,
     as_given,
     records_between,
@@ -32,6 +35,9 @@ from goqueue.model.topic import TopicName
 __all__ = ["BackPage", "browse_back"]
 
 LEAST_BYTES = 64 * 1024
+MOST_SEARCHED = 2000
+"""Records that a search for a text looks at in one step, of all partitions together."""
+LEAST_SEARCHED = 20
 
 
 class BackPage(msgspec.Struct, frozen=True):
@@ -55,13 +61,21 @@ async def browse_back(
     *,
     partition: int | None = None,
     before: Place | None = None,
+    text: bytes | None = None,
     isolation: Isolation = Isolation.COMMITTED,
 ) -> BackPage:
-    """The newest records of a topic, or of one of its partitions; before a place, if one is given."""
+    """The newest records of a topic, or of one of its partitions; before a place, if one is given.
+
+    With a text only those that contain it. Such a page may be empty although there is more to look through.
+    """
     chosen = broker.partitions(name) if partition is None else (broker.partition(name, partition),)
     spans = [(one, one.log.start_offset, end_of(one, isolation)) for one in chosen]
     loop = asyncio.get_running_loop()
-    page = await loop.run_in_executor(broker.readers, _browse_back, spans, limit, before, isolation)
+    if text is None:
+        page = await loop.run_in_executor(broker.readers, _browse_back, spans, limit, before, isolation)
+    else:
+        selection = Selection(partition, text=text, isolation=isolation)
+        page = await loop.run_in_executor(broker.readers, _search_back, spans, limit, before, selection)
     tally = broker.tally.of(name)
     tally.fetched_records += len(page.found)
     tally.fetched_bytes += sum(len(one.record.value or b"") for one in page.found)
@@ -69,16 +83,42 @@ async def browse_back(
 
 
 def _browse_back(spans: Sequence[Span], limit: int, before: Place | None, isolation: Isolation) -> BackPage:
+    records, certain = _newest(spans, limit, before, isolation)
+    page = records[-limit:]
+    found = [as_given(place.partition, record) for place, record in page]
+    if len(page) == limit:
+        return BackPage(found, page[0][0])
+    return BackPage(found, certain)
+
+
+def _search_back(spans: Sequence[Span], limit: int, before: Place | None, selection: Selection) -> BackPage:
+    wide = max(LEAST_SEARCHED, MOST_SEARCHED // len(spans))
+    found: list[tuple[Place, Record]] = []
+    scanned = scanned_bytes = 0
+    first = before
+    while True:
+        records, first = _newest(spans, wide, first, selection.isolation)
+        found = [item for item in records if selection.takes(item[0].partition, item[1])] + found
+        scanned += len(records)
+        scanned_bytes += sum(len(record.value or b"") for _, record in records)
+        if first is None or len(found) >= limit or scanned >= MOST_SCANNED or scanned_bytes >= MOST_SCANNED_BYTES:
+            break
+    page = found[-limit:]
+    if len(page) == limit:
+        first = page[0][0]
+    return BackPage([as_given(place.partition, record) for place, record in page], first)
+
+
+def _newest(
+    spans: Sequence[Span], limit: int, before: Place | None, isolation: Isolation
+) -> tuple[list[tuple[Place, Record]], Place | None]:
+    """Records in order, at most `limit` of each partition, and the place of the first one if there are more before."""
     share = max(LEAST_BYTES, PAGE_BYTES // len(spans))
     tails = [_tail(span, limit, before, isolation, share) for span in spans]
     # Of a partition that was not read to its beginning, what lies further in front may come behind others' records.
     certain = max((tail.records[0][0] for tail in tails if tail.has_more), default=None)
     in_order = heapq.merge(*(tail.records for tail in tails), key=lambda item: item[0])
-    page = [item for item in in_order if certain is None or item[0] >= certain][-limit:]
-    found = [as_given(place.partition, record) for place, record in page]
-    if len(page) == limit:
-        return BackPage(found, page[0][0])
-    return BackPage(found, certain)
+    return [item for item in in_order if certain is None or item[0] >= certain], certain
 
 
 def _tail(span: Span, limit: int, before: Place | None, isolation: Isolation, most_bytes: int) -> _Tail:

@@ -1,77 +1,74 @@
 """How much every group has before it in every topic it reads: for those who watch all of them at a time."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator
-from operator import add
-from typing import NamedTuple
+from collections.abc import AsyncIterator, Collection, Iterator
 
 from goqueue.core.groups.group import Group
 from goqueue.engine.broker import Broker
+from goqueue.engine.group_lag import GroupLags, TopicLag, topics_of
 from goqueue.engine.partition import Partition
 from goqueue.engine.queue.states import QueueState
-from goqueue.engine.slices import in_slices
-from goqueue.errors import UnknownTopic
+from goqueue.engine.slices import Pace
 from goqueue.model.ids import InstantNs
-from goqueue.model.log import LogId
 from goqueue.model.priority import LANES
-from goqueue.model.topic import TopicName
 
-__all__ = ["GroupLoad", "group_loads", "watched_groups"]
+__all__ = ["GroupLoad", "group_loads", "group_places", "watched_groups"]
 
 INTERNAL_PREFIX = "__"
+STEPS_OF_GROUP = 10
 
-
-class _Reach(NamedTuple):
-    """From where to where the records of a partition go: the same for every group."""
-
-    partition: Partition
-    log: LogId
-    start: int
-    end: int
-    stable: int
+Head = tuple[Partition, int]
+"""The first record in a partition that waits for a group."""
 
 
 class GroupLoad:
     """Of one group in one topic."""
 
-    __slots__ = ("firsts", "group", "in_flight", "is_queue", "lag", "ready", "resting", "settled", "topic", "where")
+    __slots__ = (
+        "_parts",
+        "delayed",
+        "group",
+        "heads",
+        "in_flight",
+        "is_queue",
+        "lag",
+        "ready",
+        "resting",
+        "settled",
+        "topic",
+    )
 
-    def __init__(self, group: str, topic: str) -> None:
-        self.group = group
-        self.topic = topic
-        self.lag = 0
-        """Records from the committed offsets on, as in the description of a group."""
-        self.is_queue = False
+    def __init__(self, parts: TopicLag, now: InstantNs) -> None:
+        self._parts = parts
+        self.group = parts.group
+        self.topic = parts.topic
+        self.lag, self.delayed = parts.total()
+        """As in the description of a group."""
+        self.is_queue = parts.is_queue
         """Whether it takes records from the queue; the next four are about that."""
-        self.ready = [0] * LANES
+        self.ready = parts.ready(now) if parts.is_queue else [0] * LANES
         self.in_flight = 0
         self.resting = 0
         """They failed, and are tried again after a pause."""
         self.settled = 0
         """Since the broker started."""
-        self.where: list[Partition] = []
-        """The partitions in which a record waits for the group; of each, `firsts` has the first one."""
-        self.firsts: list[int] = []
+        for state in self.states:
+            self.in_flight += state.delivery.leased_count
+            self.resting += state.delivery.resting_count
+            self.settled += state.tally.settled
 
-    def add_position(self, reach: "_Reach", committed: int | None) -> None:
-        """Of a group that reads by offset."""
-        position = max(committed or 0, reach.start)
-        if position < reach.end:
-            self.lag += reach.end - position
-            self.where.append(reach.partition)
-            self.firsts.append(position)
+        self.heads: list[Head] = []
+        """Where a record waits, and the first one, once `find_heads` was called."""
 
-    def add_queue(self, reach: "_Reach", state: QueueState, now: InstantNs) -> None:
-        delivery = state.delivery
-        self.lag += max(0, reach.end - max(reach.start, delivery.floor))
-        self.is_queue = True
-        ready, first = delivery.waiting(reach.stable, now=now)
-        self.ready = [*map(add, self.ready, ready)]
-        self.in_flight += delivery.leased_count
-        self.resting += delivery.resting_count
-        self.settled += state.tally.settled
-        if first is not None:
-            self.where.append(reach.partition)
-            self.firsts.append(first)
+    def find_heads(self, now: InstantNs) -> None:
+        self.heads = list(self._parts.heads(now))
+
+    @property
+    def states(self) -> Collection[QueueState]:
+        return self._parts.states.values()
+
+    @property
+    def partitions(self) -> int:
+        return len(self._parts.parts)
 
 
 def watched_groups(broker: Broker) -> Iterator[Group]:
@@ -80,37 +77,20 @@ def watched_groups(broker: Broker) -> Iterator[Group]:
 
 
 async def group_loads(broker: Broker) -> AsyncIterator[GroupLoad]:
-    """One for each topic that a group reads or has read."""
-    reaches: dict[str, list[_Reach]] = {}
-    async for group in in_slices(list(watched_groups(broker))):
+    """One for each topic that counts for a group, with pauses."""
+    lags, pace = GroupLags(broker), Pace()
+    for group in list(watched_groups(broker)):
         if group.name in broker.groups:
-            for load in _loads(broker, group, reaches, broker.clock.now_ns()):
-                yield load
+            async for parts in lags.paced(group, pace):
+                yield GroupLoad(parts, broker.clock.now_ns())
+        await pace.did(STEPS_OF_GROUP)
 
 
-def _loads(broker: Broker, group: Group, reaches: dict[str, list[_Reach]], now: InstantNs) -> Iterable[GroupLoad]:
-    states = {state.log: state for state in broker.queues.of_group(group.name) if state.delivery.is_open}
-    offsets = group.offsets
-    topics = dict.fromkeys((*group.topics, *(log.topic for log in offsets), *(log.topic for log in states)))
-    for topic in topics:
-        if topic not in reaches:
-            reaches[topic] = _reaches(broker, topic)
-        load = GroupLoad(group.name, topic)
-        is_read_whole = topic in group.topics
-        for reach in reaches[topic]:
-            state, committed = states.get(reach.log), offsets.get(reach.log)
-            if state is not None:
-                load.add_queue(reach, state, now)
-            elif committed is not None or is_read_whole:
-                load.add_position(reach, None if committed is None else committed.offset)
-        if reaches[topic]:
-            yield load
-
-
-def _reaches(broker: Broker, topic: str) -> list[_Reach]:
-    """None of a topic that was deleted."""
-    try:
-        partitions = broker.partitions(TopicName(topic))
-    except UnknownTopic:
-        return []
-    return [_Reach(one, one.id, one.log.start_offset, one.high_watermark, one.stable_offset) for one in partitions]
+async def group_places(broker: Broker) -> AsyncIterator[tuple[str, str]]:
+    """The group and the topic of each load, in the same order."""
+    pace = Pace()
+    for group in list(watched_groups(broker)):
+        topics = topics_of(broker, group)
+        for topic in topics:
+            yield group.name, topic
+        await pace.did(STEPS_OF_GROUP + len(topics))

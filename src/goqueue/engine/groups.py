@@ -14,9 +14,10 @@ from goqueue.core.groups.events import GroupEvent, OffsetsCommitted
 from goqueue.core.groups.group import Group
 from goqueue.core.groups.registry import GroupChange
 from goqueue.core.groups.state.members import DEFAULT_SESSION_MS, Protocol
-from goqueue.core.groups.views import Assignment, GroupView
+from goqueue.core.groups.views import Assignment
 from goqueue.engine.broker import GROUPS, POLICIES, Broker
 from goqueue.engine.fetch import offset_at
+from goqueue.engine.group_lag import GroupLags
 from goqueue.engine.ports import Operation
 from goqueue.engine.queue.positions import committed_offsets, follow_group, go_to
 from goqueue.engine.slices import in_slices
@@ -80,6 +81,8 @@ class Lag(msgspec.Struct, frozen=True):
     end: int
     lag: int
     member_id: str | None
+    delayed: int = 0
+    """Records of a queue that are not due yet; they are no part of the lag."""
 
 
 class OffsetReset(msgspec.Struct, frozen=True):
@@ -291,22 +294,15 @@ async def delete_group(
     await _change(broker, name, decide, also=end_queues)
 
 
-def lag_of(broker: Broker, view: GroupView, group: Group) -> list[Lag]:
-    """Every partition the group reads or has committed."""
-    partitions = {LogId(topic, number) for topic, count in view.topics.items() for number in range(count)}
-    committed = committed_offsets(broker, group.name)
-    return [
-        _lag(broker, group, log, committed.get(log))
-        for log in sorted(partitions | committed.keys())
-        if log.topic in broker.catalog
-    ]
-
-
-def _lag(broker: Broker, group: Group, log: LogId, committed: int | None) -> Lag:
-    partition = broker.partition(TopicName(log.topic), log.partition)
-    start = committed if committed is not None else partition.log.start_offset
-    end = partition.high_watermark
-    return Lag(log, committed, end, max(0, end - max(start, partition.log.start_offset)), group.owners.get(log))
+def lag_of(broker: Broker, group: Group) -> list[Lag]:
+    """Of every partition that counts for the group, by topic and number."""
+    owners = group.owners
+    found: list[Lag] = []
+    for one in GroupLags(broker).of(group):
+        for part in one.parts:
+            lag, delayed = one.of(part)
+            found.append(Lag(part.log, one.committed(part), part.end, lag, owners.get(part.log), delayed))
+    return found
 
 
 # What time and topics bring.

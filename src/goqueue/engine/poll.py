@@ -12,6 +12,7 @@ from goqueue.engine.queue.at_once import may_take
 from goqueue.engine.queue.states import PollAtOnce, QueueState
 from goqueue.engine.queue.take import MOST_RECORDS, Taken, TakeRequest, bytes_within, check_take, room_of, take
 from goqueue.engine.queue.together import take_together
+from goqueue.engine.workers import WorkerClient
 from goqueue.errors import InvalidRequest, StateConflict
 from goqueue.model.ids import InstantNs
 from goqueue.model.log import LogId
@@ -38,6 +39,8 @@ class Poll(msgspec.Struct, frozen=True):
     visibility_ms: int | None = None
     in_key_order: bool = False
     start: Literal["earliest", "latest"] = "earliest"
+    client: WorkerClient | None = None
+    """The connection on which a worker polls, as far as it is known."""
 
 
 async def poll(broker: Broker, request: Poll) -> list[Taken]:
@@ -88,6 +91,7 @@ def poll_at_once(broker: Broker, request: Poll, answer: Callable[[Taken | Except
         return False
     state, partition = found
     max_bytes = bytes_within(request.max_bytes)
+    _note_worker(request)
     broker.queues.begin_take(request.group, request.consumer, request.limit)
     wanted = PollAtOnce(partition, request.consumer, request.limit, max_bytes, request.visibility_ms, answer)
     take_together(broker, state, wanted)
@@ -136,7 +140,13 @@ async def _topics(broker: Broker, request: Poll) -> Sequence[str]:
             f"the group {name} has members, to whom its partitions belong",
             hint="join the group, or use one without members",
         )
+    _note_worker(request)
     return topics
+
+
+def _note_worker(request: Poll) -> None:
+    if request.client is not None:
+        request.client.heard(request.group, request.consumer, request.wait_ms)
 
 
 def reach(broker: Broker, group: str, consumer: str, logs: Sequence[LogId]) -> dict[LogId, int]:

@@ -13,7 +13,17 @@ from goqueue.model.isolation import Isolation
 from goqueue.model.record import Flag, Record
 from goqueue.model.runs import Runs, runs_of
 
-__all__ = ["certain_before", "end_of", "hidden", "hides_nothing", "is_marker", "is_never", "is_waiting", "skipped_runs"]
+__all__ = [
+    "certain_before",
+    "end_of",
+    "hidden",
+    "hidden_sets",
+    "hides_nothing",
+    "is_marker",
+    "is_never",
+    "is_waiting",
+    "skipped_runs",
+]
 
 
 def end_of(partition: Partition, isolation: Isolation = Isolation.COMMITTED) -> int:
@@ -32,6 +42,19 @@ def hidden(partition: Partition, first: int, end: int, isolation: Isolation = Is
         # Retention has taken these while somebody read them, and what was known of them too.
         found.add_range(first, min(start, end))
     return found
+
+
+def hidden_sets(partition: Partition) -> tuple[BitMap64, BitMap64]:
+    """Of the records up to the stable offset, those that are delayed, and those that are never shown.
+
+    These are not copies where that can be avoided: not to be changed, and not to be kept.
+    """
+    delays, outcomes = partition.delays, partition.outcomes
+    over = delays.never_due()
+    if not outcomes:
+        return delays.pending(), over
+    # Below the stable offset no transaction is open.
+    return delays.pending(), outcomes.unreadable | over if over else outcomes.unreadable
 
 
 def hides_nothing(partition: Partition, first: int) -> bool:

@@ -7,78 +7,124 @@ becomes known. Entries stand in the order of their records. Spark reads the same
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from struct import Struct
 
-from goqueue.model.trace import TraceContext
+import msgspec
 
-__all__ = ["context_at", "contexts_in", "count_of", "cut", "first_distance", "last_of", "pack", "spread"]
+from goqueue.model.trace import TraceContext, parse_tracestate
+
+__all__ = ["NO_CONTEXTS", "PackedContexts", "pack", "pack_states"]
 
 _ENTRY = Struct(">q16s8sB")
 _DISTANCE = Struct(">q")
+_STATE = Struct(">qH")
 
 
-def pack(contexts: Iterable[tuple[int, TraceContext]]) -> bytes:
+class PackedContexts(msgspec.Struct, frozen=True):
+    """Contexts of records by their distances.
+
+    `entries`: distance (8), trace (16), span (8), flags (1) of each. `states`, of those that carry a `tracestate`, as
+    few do: distance (8), length (2), and its bytes as the record has them. Numbers have the highest byte first.
+    """
+
+    entries: bytes = b""
+    states: bytes = b""
+
+    def __len__(self) -> int:
+        return len(self.entries) // _ENTRY.size
+
+    def __iter__(self) -> Iterator[tuple[int, TraceContext]]:
+        states = dict(_states_in(self.states))
+        for distance, trace_id, span_id, flags in _ENTRY.iter_unpack(self.entries):
+            state = parse_tracestate(states[distance]) if distance in states else ""
+            yield distance, TraceContext(trace_id.hex(), span_id.hex(), flags, state)
+
+    def at(self, distance: int) -> TraceContext | None:
+        """Of the record that lies so far behind the first; None when it has none."""
+        number = self._find(distance)
+        if number == len(self):
+            return None
+        at, trace_id, span_id, flags = _ENTRY.unpack_from(self.entries, number * _ENTRY.size)
+        if at != distance:
+            return None
+        state = next((state for one, state in _states_in(self.states) if one == distance), b"")
+        return TraceContext(trace_id.hex(), span_id.hex(), flags, parse_tracestate(state))
+
+    @property
+    def first_distance(self) -> int:
+        return self._distance_at(0)
+
+    def cut(self, distance: int) -> "tuple[PackedContexts, PackedContexts]":
+        """Those of records that lie less far behind the first, and the others; distances stay as they are."""
+        at, state_at = self._find(distance) * _ENTRY.size, _state_at(self.states, distance)
+        return (
+            PackedContexts(self.entries[:at], self.states[:state_at]),
+            PackedContexts(self.entries[at:], self.states[state_at:]),
+        )
+
+    def last(self, count: int) -> "tuple[int, PackedContexts]":
+        """How far the first of the last ones lies behind the first of all, and those."""
+        first = self._distance_at(len(self) - count)
+        return first, self.cut(first)[1]._moved(lambda distance: distance - first)
+
+    def spread(self, offsets: Sequence[int]) -> "PackedContexts":
+        """For records that do not lie side by side: `offsets` are those of all, from the first that has one on."""
+        return self._moved(lambda distance: offsets[distance] - offsets[0])
+
+    def _find(self, distance: int) -> int:
+        """The number of the first entry that is as far, or further."""
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            if self._distance_at(middle) < distance:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def _distance_at(self, number: int) -> int:
+        found: int = _DISTANCE.unpack_from(self.entries, number * _ENTRY.size)[0]
+        return found
+
+    def _moved(self, move: Callable[[int], int]) -> "PackedContexts":
+        return PackedContexts(
+            b"".join(_ENTRY.pack(move(distance), *rest) for distance, *rest in _ENTRY.iter_unpack(self.entries)),
+            pack_states((move(distance), state) for distance, state in _states_in(self.states)),
+        )
+
+
+NO_CONTEXTS = PackedContexts()
+
+
+def pack(contexts: Iterable[tuple[int, TraceContext]]) -> PackedContexts:
     """Of records by their distances."""
-    return b"".join(
-        _ENTRY.pack(distance, bytes.fromhex(one.trace_id), bytes.fromhex(one.span_id), one.flags)
-        for distance, one in contexts
+    given = list(contexts)
+    return PackedContexts(
+        b"".join(
+            _ENTRY.pack(distance, bytes.fromhex(one.trace_id), bytes.fromhex(one.span_id), one.flags)
+            for distance, one in given
+        ),
+        pack_states((distance, one.state.encode()) for distance, one in given if one.state),
     )
 
 
-def contexts_in(packed: bytes) -> Iterator[tuple[int, TraceContext]]:
-    for distance, trace_id, span_id, flags in _ENTRY.iter_unpack(packed):
-        yield distance, TraceContext(trace_id.hex(), span_id.hex(), flags)
+def pack_states(states: Iterable[tuple[int, bytes]]) -> bytes:
+    """Of records by their distances."""
+    return b"".join(_STATE.pack(distance, len(state)) + state for distance, state in states)
 
 
-def count_of(packed: bytes) -> int:
-    return len(packed) // _ENTRY.size
+def _states_in(packed: bytes) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    while at < len(packed):
+        distance, size = _STATE.unpack_from(packed, at)
+        at += _STATE.size + size
+        yield distance, packed[at - size : at]
 
 
-def context_at(packed: bytes, distance: int) -> TraceContext | None:
-    """Of the record that lies so far behind the first; None when it has none."""
-    number = _find(packed, distance)
-    if number == count_of(packed):
-        return None
-    at, trace_id, span_id, flags = _ENTRY.unpack_from(packed, number * _ENTRY.size)
-    return TraceContext(trace_id.hex(), span_id.hex(), flags) if at == distance else None
-
-
-def first_distance(packed: bytes) -> int:
-    return _distance_at(packed, 0)
-
-
-def cut(packed: bytes, distance: int) -> tuple[bytes, bytes]:
-    """Those of records that lie less far behind the first, and the others; both by their distances from the same."""
-    at = _find(packed, distance) * _ENTRY.size
-    return packed[:at], packed[at:]
-
-
-def last_of(packed: bytes, count: int) -> tuple[int, bytes]:
-    """How far the first of the last ones lies behind the first of all, and those."""
-    kept = packed[-count * _ENTRY.size :]
-    first = _distance_at(kept, 0)
-    return first, _moved(kept, lambda distance: distance - first)
-
-
-def spread(packed: bytes, offsets: Sequence[int]) -> bytes:
-    """For records that do not lie side by side: `offsets` are those of all, from the first that has a context on."""
-    return _moved(packed, lambda distance: offsets[distance] - offsets[0])
-
-
-def _find(packed: bytes, distance: int) -> int:
-    """The number of the first entry that is as far, or further."""
-    low, high = 0, count_of(packed)
-    while low < high:
-        middle = (low + high) // 2
-        if _distance_at(packed, middle) < distance:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-def _distance_at(packed: bytes, number: int) -> int:
-    found: int = _DISTANCE.unpack_from(packed, number * _ENTRY.size)[0]
-    return found
-
-
-def _moved(packed: bytes, move: Callable[[int], int]) -> bytes:
-    return b"".join(_ENTRY.pack(move(distance), *rest) for distance, *rest in _ENTRY.iter_unpack(packed))
+def _state_at(packed: bytes, distance: int) -> int:
+    """Where the first state begins that is as far, or further."""
+    at = 0
+    while at < len(packed):
+        one, size = _STATE.unpack_from(packed, at)
+        if one >= distance:
+            break
+        at += _STATE.size + size
+    return at

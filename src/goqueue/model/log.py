@@ -10,7 +10,17 @@ __all__ = ["Chunk", "Damage", "LogId", "SegmentInfo"]
 
 
 class LogId(NamedTuple):
-    """One partition's log."""
+    """A partition of a topic.
+
+    Example:
+
+        from goqueue import Consumer
+        from goqueue.client import LogId
+
+        with Consumer("orders", group="billing") as consumer:
+            consumer.poll()
+            print(LogId("orders", 0) in consumer.assigned)
+    """
 
     topic: str
     partition: int
@@ -20,6 +30,7 @@ class LogId(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "LogId":
+        """The partition that is written as topic/partition."""
         topic, _, partition = text.rpartition("/")
         if not topic or not partition.isdecimal():
             raise InvalidRequest(f"{text!r} does not name a partition", hint="write it as topic/partition")

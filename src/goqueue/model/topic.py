@@ -68,7 +68,16 @@ def topic_name(text: str) -> TopicName:
 
 
 class Durability(StrEnum):
-    """When a publish is confirmed."""
+    """When a publish is confirmed.
+
+    Example:
+
+        from goqueue import Admin, TopicConfig
+        from goqueue.client import Durability
+
+        with Admin() as admin:
+            admin.create_topic("clicks", 3, TopicConfig(durability=Durability.MEMORY), if_not_exists=True)
+    """
 
     MEMORY = "memory"
     """Written to the page cache; synced in the background."""
@@ -77,7 +86,16 @@ class Durability(StrEnum):
 
 
 class Cleanup(StrEnum):
-    """How a topic sheds old records."""
+    """How a topic sheds old records.
+
+    Example:
+
+        from goqueue import Admin, TopicConfig
+        from goqueue.client import Cleanup
+
+        with Admin() as admin:
+            admin.create_topic("customers", 3, TopicConfig(cleanup=Cleanup.COMPACT), if_not_exists=True)
+    """
 
     DELETE = "delete"
     COMPACT = "compact"
@@ -125,8 +143,15 @@ SchemaSubject = Annotated[str, msgspec.Meta(min_length=1, max_length=249)]
 class TopicConfig(msgspec.Struct, frozen=True):
     """Settings of one topic; None means without limit.
 
-    A client passes over settings that a newer broker has and it does not know. What somebody asks for is read as
+    A client passes over settings that a newer broker has and it does not know. Settings of a request are read as
     `WantedConfig`.
+
+    Example:
+
+        from goqueue import Admin, TopicConfig
+
+        with Admin() as admin:
+            admin.create_topic("invoices", 3, TopicConfig(max_attempts=5, retention_ms=None), if_not_exists=True)
     """
 
     durability: Durability = Durability.FSYNC
@@ -191,7 +216,16 @@ def hash_ranges(partitions: int) -> tuple[HashRange, ...]:
 
 
 class Topic(msgspec.Struct, frozen=True):
-    """A topic as the catalog knows it; `epoch` grows with every change."""
+    """A topic with its settings; `epoch` grows with every change.
+
+    Example:
+
+        from goqueue import Admin
+
+        with Admin() as admin:
+            topic = admin.describe_topic("orders")
+            print(topic.name, topic.partitions, topic.config.retention_ms)
+    """
 
     name: TopicName
     config: TopicConfig
@@ -202,4 +236,5 @@ class Topic(msgspec.Struct, frozen=True):
 
     @property
     def partitions(self) -> int:
+        """The number of partitions."""
         return len(self.ranges)

@@ -5,10 +5,13 @@ follows from where the record is: whoever knows the place knows the trace, and n
 """
 
 import re
+from collections.abc import Iterable
+from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
 __all__ = [
+    "LONGEST_STATE",
     "SAMPLED",
     "TRACEPARENT",
     "TRACESTATE",
@@ -19,6 +22,7 @@ __all__ = [
     "child_of",
     "in_trace",
     "parse_traceparent",
+    "parse_tracestate",
     "trace_headers",
 ]
 
@@ -26,13 +30,15 @@ TRACEPARENT = "traceparent"
 TRACESTATE = "tracestate"
 SAMPLED = 1
 LONGEST_STATE = 512
-"""What the standard asks to be passed on; a longer one is left behind."""
+"""Bytes, which the standard asks to be passed on; a longer one is left behind."""
+MOST_MEMBERS = 32
 
 TraceHeaders = tuple[tuple[str, bytes], ...]
 """Of a record, or for records that carry no trace of their own."""
 
 _FORM = re.compile(rb"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?", re.DOTALL)
 _NO_TRACE, _NO_SPAN = "0" * 32, "0" * 16
+_MEMBER = re.compile(rb"[a-z0-9][a-z0-9_*/@-]{0,255}=[ -+\--<>-~]{0,255}[!-+\--<>-~]")
 
 
 class TraceContext(NamedTuple):
@@ -41,6 +47,8 @@ class TraceContext(NamedTuple):
     trace_id: str
     span_id: str
     flags: int = SAMPLED
+    state: str = ""
+    """Its `tracestate`: what tracing systems keep beside it; empty for none."""
 
     @property
     def traceparent(self) -> bytes:
@@ -68,7 +76,7 @@ def born_at(birth: Birth) -> TraceContext:
 def child_of(parent: TraceContext, what: str) -> TraceContext:
     """A span below another one. `what` names it among its siblings: the same words always give the same span."""
     digest = sha256(f"{parent.trace_id}\n{parent.span_id}\n{what}".encode()).hexdigest()
-    return TraceContext(parent.trace_id, digest[:16], parent.flags)
+    return TraceContext(parent.trace_id, digest[:16], parent.flags, parent.state)
 
 
 def parse_traceparent(value: bytes) -> TraceContext | None:
@@ -80,13 +88,30 @@ def parse_traceparent(value: bytes) -> TraceContext | None:
     return None if trace_id == _NO_TRACE or span_id == _NO_SPAN else TraceContext(trace_id, span_id, int(found[4], 16))
 
 
-def trace_headers(traceparent: bytes, tracestate: bytes) -> TraceHeaders:
-    """What a request says of its trace, as headers for its records; none when it says nothing that counts."""
-    parent, state = traceparent.strip(), tracestate.strip()
+@lru_cache(maxsize=1024)
+def parse_tracestate(value: bytes) -> str:
+    """The list of a `tracestate`; empty for one that the standard says to discard. Many records have the same."""
+    members = [member.strip(b" \t") for member in value.split(b",")]
+    named = [member for member in members if member]
+    is_list = len(value) <= LONGEST_STATE and len(named) <= MOST_MEMBERS and all(map(_MEMBER.fullmatch, named))
+    return b",".join(named).decode() if is_list else ""
+
+
+def trace_headers(given: Iterable[tuple[str, bytes]]) -> TraceHeaders:
+    """What the headers of a request say of its trace, as headers for its records; none when that counts for nothing.
+
+    A `tracestate` may come in parts, which are one list.
+    """
+    parent, states = b"", []
+    for name, value in given:
+        if name == TRACEPARENT:
+            parent = value.strip()
+        elif name == TRACESTATE:
+            states.append(value.strip())
     if parse_traceparent(parent) is None:
         # Then the state has no meaning either.
         return ()
-    own = ((TRACEPARENT, parent),)
+    own, state = ((TRACEPARENT, parent),), b",".join(states)
     return (*own, (TRACESTATE, state)) if 0 < len(state) <= LONGEST_STATE else own
 
 

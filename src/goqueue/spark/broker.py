@@ -2,18 +2,21 @@
 
 import asyncio
 import re
+import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from typing import Any, Literal, TypeVar
+from contextlib import suppress
+from functools import partial
+from typing import Any, Literal, Self, TypeVar
 
 from goqueue.client.admin import Admin
 from goqueue.client.link import Link
-from goqueue.errors import BrokerUnreachable, UnknownTopic
+from goqueue.errors import BrokerUnreachable, GoQueueError, UnknownTopic
 from goqueue.model.log import LogId
 from goqueue.spark.options import EARLIEST, LATEST, Offsets, ReadOptions
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
 
-__all__ = ["RESTARTS_WITHIN_S", "Places", "ask"]
+__all__ = ["RESTARTS_WITHIN_S", "Conversation", "Places", "ask"]
 
 RESTARTS_WITHIN_S = 60.0
 """So long a stream waits for a broker that is away."""
@@ -28,26 +31,84 @@ def ask(work: Callable[[], Coroutine[Any, Any, Result]], *, patience_s: float = 
     With patience it is tried again while the broker cannot be reached, which may be restarting.
     """
 
-    async def patiently() -> Result:
-        loop = asyncio.get_running_loop()
-        until = loop.time() + patience_s
-        while True:
-            try:
-                return await work()
-            except BrokerUnreachable:
-                if loop.time() >= until:
-                    raise
-            await asyncio.sleep(PAUSE_S)
+    return asyncio.run(_patiently(work, patience_s))
 
-    return asyncio.run(patiently())
+
+async def _patiently(work: Callable[[], Coroutine[Any, Any, Result]], patience_s: float) -> Result:
+    loop = asyncio.get_running_loop()
+    until = loop.time() + patience_s
+    while True:
+        try:
+            return await work()
+        except BrokerUnreachable:
+            if loop.time() >= until:
+                raise
+        await asyncio.sleep(PAUSE_S)
+
+
+class Conversation:
+    """One connection to a broker, kept from one question to the next, which several threads may ask.
+
+    It is made for the first question, and again after a loss. A copy, as tasks get one, makes its own.
+    """
+
+    def __init__(self, bootstrap: str) -> None:
+        self._bootstrap = bootstrap
+        self._starting = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._admin: Admin | None = None
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str]]:
+        return type(self), (self._bootstrap,)
+
+    def ask(self, work: Callable[[Admin], Coroutine[Any, Any, Result]], *, patience_s: float = 0.0) -> Result:
+        """With patience it is tried again while the broker cannot be reached."""
+        loop, admin = self._started()
+        return asyncio.run_coroutine_threadsafe(_patiently(partial(work, admin), patience_s), loop).result()
+
+    def ask_link(self, work: Callable[[Link], Coroutine[Any, Any, Result]], *, patience_s: float = 0.0) -> Result:
+        """For questions that no `Admin` has."""
+        return self.ask(lambda admin: work(admin._link), patience_s=patience_s)
+
+    def close(self) -> None:
+        """The next question would make another connection."""
+        with self._starting:
+            loop, thread, admin = self._loop, self._thread, self._admin
+            self._loop = self._thread = self._admin = None
+        if loop is None or thread is None or admin is None:
+            return
+        with suppress(GoQueueError):
+            asyncio.run_coroutine_threadsafe(admin.close(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+    def _started(self) -> tuple[asyncio.AbstractEventLoop, Admin]:
+        with self._starting:
+            if self._loop is None or self._admin is None:
+                self._loop, self._admin = asyncio.new_event_loop(), Admin(self._bootstrap)
+                self._thread = threading.Thread(target=self._loop.run_forever, name="goqueue-broker", daemon=True)
+                self._thread.start()
+            return self._loop, self._admin
 
 
 class Places:
-    """Partitions and offsets as options speak of them."""
+    """Partitions and offsets as options speak of them. Use as a context manager, or close it: it keeps a connection."""
 
     def __init__(self, options: ReadOptions, *, patience_s: float = 0.0) -> None:
         self._options = options
         self._patience_s = patience_s
+        self.broker = Conversation(options.bootstrap)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.broker.close()
 
     def partitions(self) -> list[LogId]:
         """All that are wanted, as of now."""
@@ -72,21 +133,18 @@ class Places:
     def topics(self) -> dict[str, int]:
         """How many partitions each has."""
 
-        async def look() -> dict[str, int]:
-            async with Admin(self._options.bootstrap) as admin:
-                return {str(topic.name): topic.partitions for topic in await admin.topics()}
+        async def look(admin: Admin) -> dict[str, int]:
+            return {str(topic.name): topic.partitions for topic in await admin.topics()}
 
-        return ask(look, patience_s=self._patience_s)
+        return self.broker.ask(look, patience_s=self._patience_s)
 
     def at(self, partitions: Iterable[LogId], at: Literal["earliest", "latest"] | int) -> dict[LogId, int]:
         """Offsets of `earliest`, `latest`, or of a time in nanoseconds."""
-        logs = list(partitions)
-
-        async def look() -> dict[LogId, int]:
-            async with Admin(self._options.bootstrap) as admin:
-                return await admin.offsets_at(logs, at, isolation=self._options.isolation)
-
-        return ask(look, patience_s=self._patience_s) if logs else {}
+        logs, isolation = list(partitions), self._options.isolation
+        if not logs:
+            return {}
+        work = partial(Admin.offsets_at, partitions=logs, at=at, isolation=isolation)
+        return self.broker.ask(work, patience_s=self._patience_s)
 
     def given(self, partitions: Iterable[LogId], wanted: int | Offsets) -> dict[LogId, int]:
         """Offsets that were given as numbers, or as the beginning or the end."""
@@ -102,12 +160,7 @@ class Places:
         return {log: offset(log) for log in logs}
 
     def commit(self, group: str, offsets: Mapping[LogId, int]) -> None:
-        async def tell() -> None:
-            link = Link(self._options.bootstrap)
-            try:
-                places = tuple(messages.PartitionOffset(*log, offset) for log, offset in offsets.items())
-                await link.ask(Opcode.COMMIT_OFFSETS, messages.CommitOffsets(group, places), messages.Done)
-            finally:
-                await link.close()
-
-        ask(tell, patience_s=self._patience_s)
+        places = tuple(messages.PartitionOffset(*log, offset) for log, offset in offsets.items())
+        request = messages.CommitOffsets(group, places)
+        work = partial(Link.ask, opcode=Opcode.COMMIT_OFFSETS, message=request, reply=messages.Done)
+        self.broker.ask_link(work, patience_s=self._patience_s)

@@ -10,7 +10,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from goqueue.errors import InvalidRequest
-from goqueue.spark.batch_reader import BatchReader
+from goqueue.spark.batch_reader import batch_reader
 from goqueue.spark.columns import check_columns, table_schema
 from goqueue.spark.failures import plainly
 from goqueue.spark.options import read_options, write_options
@@ -40,7 +40,7 @@ class GoQueueDataSource(DataSource):
             raise InvalidRequest(
                 "a queue has no end to read up to", hint="use readStream; trigger(availableNow=True) ends"
             )
-        return BatchReader(options, check_columns(schema))
+        return batch_reader(options, check_columns(schema))
 
     @plainly
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802

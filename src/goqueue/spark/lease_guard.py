@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from goqueue.errors import GoQueueError
+from goqueue.spark.broker import Conversation
 from goqueue.spark.leases import Lease, Wish, settle
 
 __all__ = ["LeaseGuard"]
@@ -88,7 +89,7 @@ def main() -> None:
     held = msgspec.json.decode(last, type=Held)
     if held.leases and _lives(held.spark):
         with suppress(GoQueueError):
-            settle(held.wish, "release", held.leases)
+            settle(Conversation(held.wish.bootstrap), held.wish, "release", held.leases)
 
 
 if __name__ == "__main__":

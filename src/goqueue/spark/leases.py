@@ -10,7 +10,7 @@ from goqueue.codec.arrow import to_arrow
 from goqueue.errors import ERRORS_BY_CODE, GoQueueError, UnknownReceipt
 from goqueue.model.log import LogId
 from goqueue.model.runs import Runs, offsets_of, runs_of
-from goqueue.spark.broker import RESTARTS_WITHIN_S, ask
+from goqueue.spark.broker import RESTARTS_WITHIN_S, Conversation
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
 
@@ -87,26 +87,25 @@ class Settled(NamedTuple):
     floors: dict[LogId, int]
 
 
-def take(wish: Wish, consumer: str, topics: tuple[str, ...], most: int, wait_ms: int) -> list[Lease]:
+def take(
+    broker: Conversation, wish: Wish, consumer: str, topics: tuple[str, ...], most: int, wait_ms: int
+) -> list[Lease]:
     """Leases of up to so many records; none when nothing is ready in time."""
 
-    async def work() -> list[Lease]:
-        link, found = Link(wish.bootstrap), []
-        try:
-            left, turn = most, 0
-            while left > 0:
-                count, patience_ms = min(left, MOST_AT_ONCE), 0 if turn else wait_ms
-                taken = await _take_once(link, wish, f"{consumer}-{turn}", topics, count, patience_ms)
-                if not taken:
-                    break
-                found += taken
-                left -= sum(lease.count for lease in taken)
-                turn += 1
-        finally:
-            await link.close()
+    async def work(link: Link) -> list[Lease]:
+        found: list[Lease] = []
+        left, turn = most, 0
+        while left > 0:
+            count, patience_ms = min(left, MOST_AT_ONCE), 0 if turn else wait_ms
+            taken = await _take_once(link, wish, f"{consumer}-{turn}", topics, count, patience_ms)
+            if not taken:
+                break
+            found += taken
+            left -= sum(lease.count for lease in taken)
+            turn += 1
         return found
 
-    return ask(work, patience_s=RESTARTS_WITHIN_S)
+    return broker.ask_link(work, patience_s=RESTARTS_WITHIN_S)
 
 
 async def _take_once(
@@ -126,7 +125,7 @@ async def _take_once(
     return leases
 
 
-def settle(wish: Wish, action: Action, leases: Iterable[Lease]) -> Settled:
+def settle(broker: Conversation, wish: Wish, action: Action, leases: Iterable[Lease]) -> Settled:
     """All of it may be asked twice. Leases that have run out are told; any other refusal is an error."""
     given = list(leases)
     request = messages.Settle(
@@ -137,15 +136,11 @@ def settle(wish: Wish, action: Action, leases: Iterable[Lease]) -> Settled:
         wish.visibility_ms if action == "extend" else None,
     )
 
-    async def work() -> messages.SettleReply:
-        link = Link(wish.bootstrap)
-        try:
-            return await link.ask_within(RESTARTS_WITHIN_S, Opcode.SETTLE, request, messages.SettleReply)
-        finally:
-            await link.close()
+    async def work(link: Link) -> messages.SettleReply:
+        return await link.ask_within(RESTARTS_WITHIN_S, Opcode.SETTLE, request, messages.SettleReply)
 
     settled = Settled([], {})
-    for lease, part in zip(given, ask(work).parts if given else (), strict=True):
+    for lease, part in zip(given, broker.ask_link(work).parts if given else (), strict=True):
         if part.error is None:
             settled.floors[lease.log] = part.committed_offset
         elif part.error.code == UnknownReceipt.code:

@@ -19,7 +19,7 @@ Offsets = Mapping[str, Mapping[int, int]]
 """By topic and partition."""
 
 NAMES = {
-    "bootstrap": "host:port of the native listener (127.0.0.1:7171)",
+    "bootstrap": "host:port of the native listener (127.0.0.1:7171); of several, with commas, the first that answers",
     "path": "a data folder of a broker that is not running, or a copy of one, to read instead",
     "subscribe": "topics to read, with commas",
     "subscribePattern": "a regular expression for the names of topics",
@@ -29,6 +29,7 @@ NAMES = {
     "startingTimestamp": "milliseconds since 1970, or ISO 8601: records that are not older",
     "endingTimestamp": "as above: records that are older",
     "maxOffsetsPerTrigger": "records in one micro-batch, at most",
+    "alignByTime": "whether the partitions of a limited micro-batch are read up to the same time (false)",
     "minPartitions": "pieces to read side by side, at least",
     "maxRecordsPerPartition": "records in a piece, at most (250000; in a stream a partition is one piece)",
     "failOnDataLoss": "whether records that retention has taken are an error (true)",
@@ -49,6 +50,8 @@ LARGEST_QUEUE_BATCH = 100_000
 """More a broker does not settle at once."""
 _KNOWN = {name.lower(): name for name in NAMES}
 _PASSED_BY_SPARK = {"checkpointlocation", "checkpointpath"}
+_PROPERTY_OF_TABLE = "option."
+"""With this prefix `CREATE TABLE` passes each option a second time."""
 _PASSED_TO_SINKS = _PASSED_BY_SPARK | {"path"}
 _READING = set(NAMES) - {"topic", "queryName", "partTimeout"}
 _WRITING = {"bootstrap", "topic", "queryName", "partTimeout"}
@@ -68,6 +71,7 @@ class ReadOptions(msgspec.Struct, frozen=True):
     starting_ns: int | None = None
     ending_ns: int | None = None
     max_per_trigger: int | None = None
+    align_by_time: bool = False
     min_partitions: int = 1
     piece_records: int | None = None
     fail_on_data_loss: bool = True
@@ -112,6 +116,7 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
         starting_ns=_instant("startingTimestamp", given.get("startingTimestamp")),
         ending_ns=_instant("endingTimestamp", given.get("endingTimestamp")),
         max_per_trigger=_number("maxOffsetsPerTrigger", given.get("maxOffsetsPerTrigger")),
+        align_by_time=_truth("alignByTime", given.get("alignByTime", "false")),
         min_partitions=_number("minPartitions", given.get("minPartitions")) or 1,
         piece_records=_number("maxRecordsPerPartition", given.get("maxRecordsPerPartition")),
         fail_on_data_loss=_truth("failOnDataLoss", given.get("failOnDataLoss", "true")),
@@ -165,6 +170,11 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
 
 def _named(options: Mapping[str, str], allowed: set[str], what: str, ignored: set[str]) -> dict[str, str]:
     """Spark hands over names in lower case."""
+    if any(name.startswith(_PROPERTY_OF_TABLE) for name in options):
+        raise InvalidRequest(
+            "CREATE TABLE ... USING goqueue is not supported: Spark passes the options of a table to no reader",
+            hint="use CREATE TEMPORARY VIEW ... USING goqueue OPTIONS (...)",
+        )
     given = {}
     for name, value in options.items():
         if name.lower() in ignored:

@@ -44,6 +44,8 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._schema = schema
         start: Literal["earliest", "latest"] = "latest" if options.starting == LATEST else "earliest"
         self._wish = Wish(options.bootstrap, options.queue, options.visibility_ms, start)
+        self._places = Places(options)
+        self._broker = self._places.broker
         self._consumer = f"spark-{secrets.token_hex(8)}"
         self._held: tuple[Lease, ...] = ()
         """All that is leased now: kept alive until it is acknowledged or released."""
@@ -66,8 +68,7 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @plainly
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        places = Places(self._options)
-        self._target = places.at(places.partitions(), "latest")
+        self._target = self._places.at(self._places.partitions(), "latest")
 
     @plainly
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
@@ -89,20 +90,20 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         wait_ms = 0 if self._target is not None else WAIT_MS
         leases: tuple[Lease, ...] = ()
         while not leases:
-            taken = take(self._wish, f"{self._consumer}-{batch}", self._topics(), most, wait_ms)
+            taken = take(self._broker, self._wish, f"{self._consumer}-{batch}", self._topics(), most, wait_ms)
             if not taken:
                 return ()
             leases = tuple(self._without_done(taken))
         if self._target is not None and all(_is_behind(lease, self._target) for lease in leases):
             # They came after the query had begun.
-            settle(self._wish, "release", leases)
+            settle(self._broker, self._wish, "release", leases)
             return ()
         return leases
 
     def _topics(self) -> tuple[str, ...]:
         if self._options.pattern is None:
             return self._options.topics
-        return tuple(sorted({log.topic for log in Places(self._options).partitions()}))
+        return tuple(sorted({log.topic for log in self._places.partitions()}))
 
     def _without_done(self, taken: Sequence[Lease]) -> Iterator[Lease]:
         """What Spark has committed before is acknowledged now, under its new lease."""
@@ -118,7 +119,7 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             left = set(offsets_of(lease.runs)) - known
             if left:
                 yield _part_of(lease, left)
-        settle(self._wish, "ack", again)
+        settle(self._broker, self._wish, "ack", again)
 
     # What is done.
 
@@ -126,7 +127,7 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Acknowledge a batch, once; those of its leases that have run out are noted."""
         if self._finished is not None and self._finished.batch >= offset.batch:
             return
-        settled = settle(self._wish, "ack", offset.leases)
+        settled = settle(self._broker, self._wish, "ack", offset.leases)
         done = offset.done_offsets()
         for lease in settled.lost:
             done.setdefault(lease.log, set()).update(offsets_of(lease.runs))
@@ -147,7 +148,7 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._known is None or self._known.batch != planned.batch:
             # Of a run before this one: what is still leased is held from here on.
             self._known = planned
-            settle(self._wish, "extend", planned.leases)
+            settle(self._broker, self._wish, "extend", planned.leases)
             self._hold(planned.leases)
         return cut_leases(planned.leases, self._options.min_partitions)
 
@@ -167,7 +168,7 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def extend(self) -> None:
         """From a thread of its own, now and then."""
         with suppress(GoQueueError):
-            settle(self._wish, "extend", self._held)
+            settle(self._broker, self._wish, "extend", self._held)
 
     @property
     def extend_every_s(self) -> float:
@@ -178,9 +179,10 @@ class QueueReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._keeping is not None:
             self._keeping.end()
         with suppress(GoQueueError):
-            settle(self._wish, "release", self._held)
+            settle(self._broker, self._wish, "release", self._held)
         if self._guard is not None:
             self._guard.end()
+        self._places.close()
 
 
 class _Keeping:

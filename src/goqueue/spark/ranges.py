@@ -1,6 +1,6 @@
 """Which offsets a read is about, and how they are cut into pieces that are read side by side."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -8,9 +8,10 @@ from pyspark.sql.datasource import InputPartition
 
 from goqueue.model.log import LogId
 
-__all__ = ["PIECE_RECORDS", "Piece", "Range", "cut", "limited"]
+__all__ = ["PIECE_RECORDS", "Piece", "Range", "cut", "limited", "limited_by_time"]
 
 PIECE_RECORDS = 250_000
+NS_PER_MS = 1_000_000
 
 
 class Range(NamedTuple):
@@ -64,6 +65,40 @@ def limited(start: Mapping[LogId, int], end: Mapping[LogId, int], most: int | No
     for log in _fullest(behind, taken)[: most - sum(taken.values())]:
         taken[log] += 1
     return {log: start.get(log, 0) + taken[log] for log in end}
+
+
+def limited_by_time(
+    start: Mapping[LogId, int],
+    end: Mapping[LogId, int],
+    most: int | None,
+    at_time: Callable[[int], Mapping[LogId, int]],
+    now_ns: int,
+) -> dict[LogId, int]:
+    """As `limited`, but all partitions are read up to the same time: none is behind the watermark of another.
+
+    `at_time` tells the first offsets of a time. Records of the same millisecond stay together, whatever the limit is.
+    """
+    behind = sum(max(0, at - start.get(log, 0)) for log, at in end.items())
+    if most is None or behind <= most:
+        return dict(end)
+
+    def up_to(time_ns: int) -> dict[LogId, int]:
+        at = at_time(time_ns)
+        return {log: max(start.get(log, 0), min(at[log], last)) for log, last in end.items()}
+
+    def count(offsets: Mapping[LogId, int]) -> int:
+        return sum(offset - start.get(log, 0) for log, offset in offsets.items())
+
+    low, high = 0, now_ns
+    best, beyond = up_to(low), dict(end)
+    while high - low > NS_PER_MS:
+        middle = (low + high) // 2
+        found = up_to(middle)
+        if count(found) <= most:
+            low, best = middle, found
+        else:
+            high, beyond = middle, found
+    return best if count(best) else beyond
 
 
 def _fullest(behind: Mapping[LogId, int], taken: Mapping[LogId, int]) -> Sequence[LogId]:

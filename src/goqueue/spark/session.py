@@ -43,8 +43,17 @@ def register(spark: "SparkSession") -> None:
     spark.conf.set(FILTERS, "true")
 
 
-def open_session(name: str, *, master: str = "local[*]", settings: Mapping[str, str] | None = None) -> "SparkSession":
-    """The session there is, or a new one. Under `spark-submit` its settings count, `master` too."""
+def open_session(
+    name: str,
+    *,
+    master: str = "local[*]",
+    settings: Mapping[str, str] | None = None,
+    java_errors: int | None = None,
+) -> "SparkSession":
+    """The session there is, or a new one. Under `spark-submit` its settings count, `master` too.
+
+    `java_errors` is a file descriptor: the standard error of Java, if this starts it.
+    """
     from pyspark.sql import SparkSession
 
     if SparkSession.getActiveSession() is None:
@@ -63,11 +72,23 @@ def open_session(name: str, *, master: str = "local[*]", settings: Mapping[str, 
         **({} if submitted else {"spark.master": master}),
         **(settings or {}),
     }
+    if java_errors is not None and not submitted:
+        _start_java(chosen, java_errors)
     for setting, value in chosen.items():
         builder = builder.config(setting, value)
     spark = builder.getOrCreate()
     register(spark)
     return spark
+
+
+def _start_java(settings: Mapping[str, str], errors: int) -> None:
+    """As the first session does, unless it runs already."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._gateway is None:
+        conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+        SparkContext._ensure_initialized(gateway=launch_gateway(conf, {"stderr": errors}))  # type: ignore[no-untyped-call]
 
 
 def check_java() -> int:

@@ -3,6 +3,7 @@
 The end of a batch is a last stable offset: every transaction before it has ended, and what it shows never changes.
 """
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from goqueue.model.log import LogId
 from goqueue.spark.broker import RESTARTS_WITHIN_S, Places
 from goqueue.spark.failures import plainly
 from goqueue.spark.options import LATEST, ReadOptions
-from goqueue.spark.ranges import Piece, Range, cut, limited
+from goqueue.spark.ranges import Piece, Range, cut, limited, limited_by_time
 from goqueue.spark.reading import read_piece
 
 __all__ = ["StreamReader"]
@@ -48,6 +49,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         known = _places(start)
         begun = {log: self._begin(log, known.get(log), 0, end) for log, end in ends.items()}
+        if self._options.align_by_time:
+            return _kept(limited_by_time(begun, ends, most, lambda at: self._places.at(ends, at), time.time_ns()))
         return _kept(limited(begun, ends, most))
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
@@ -104,6 +107,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """For the operator, who sees the lag of the group; the query itself goes by its checkpoint."""
         if self._options.group is not None:
             self._places.commit(self._options.group, _places(end))
+
+    def stop(self) -> None:
+        self._places.close()
 
 
 def _kept(offsets: Mapping[LogId, int]) -> Kept:

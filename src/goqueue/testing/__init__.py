@@ -1,5 +1,6 @@
-"""Stand-ins for time, chance and disks, for testing GoQueue and what is built on it."""
+"""Brokers for the tests of programs, and stand-ins for time, chance and disks for tests of GoQueue itself."""
 
+from goqueue.testing.broker_process import BrokerProcess
 from goqueue.testing.clock import FakeClock
 from goqueue.testing.crash_states import crash_states
 from goqueue.testing.disk_image import Image
@@ -8,4 +9,13 @@ from goqueue.testing.observer import RecordingObserver
 from goqueue.testing.power_cut import Platter
 from goqueue.testing.simulated_disk import SimulatedFileSystem
 
-__all__ = ["FakeClock", "Image", "Platter", "RecordingObserver", "SeededEntropy", "SimulatedFileSystem", "crash_states"]
+__all__ = [
+    "BrokerProcess",
+    "FakeClock",
+    "Image",
+    "Platter",
+    "RecordingObserver",
+    "SeededEntropy",
+    "SimulatedFileSystem",
+    "crash_states",
+]

@@ -23,7 +23,7 @@ def test_a_group_is_listed_and_described_with_its_lag(goqueue: Cli, numbers: str
     described = goqueue.json("group", "describe", group)
     assert (described["lag"], described["paused"]) == (7, False)
     assert described["partitions"] == [
-        {"topic": numbers, "partition": 0, "committed": 3, "end": 10, "lag": 7, "member_id": None}
+        {"topic": numbers, "partition": 0, "committed": 3, "end": 10, "lag": 7, "member_id": None, "delayed": 0}
     ]
     assert group in goqueue("group", "list")
     assert "committed" in goqueue("group", "describe", group)

@@ -98,12 +98,26 @@ def test_without_a_variable_the_file_is_where_settings_of_a_user_are(
     assert (tmp_path / "xdg" / "goqueue" / "config.toml").exists()
 
 
+def test_a_command_uses_the_first_address_that_answers_and_names_all_of_them_when_none_does(
+    server: Server, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["config", "set-context", "one", "--server", f"{NOWHERE}, {server.native}"])
+    assert f'server = "{NOWHERE},{server.native}"' in file.read_text()
+    assert main(["topic", "list"]) == 0
+    assert main(["topic", "list", "--server", f"{NOWHERE},{server.native}"]) == 0
+    load = ("queue", "--seconds", "0.2", "--partitions", "1")
+    assert main(["bench", *load, "--server", f"{NOWHERE},{server.native}"]) == 0
+    said = asked(capsys, "--server", f"{NOWHERE},{ELSEWHERE}")
+    assert said == f"error: no broker answers at {NOWHERE}: Connection refused; {ELSEWHERE}: Connection refused"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("set-context", "a b", "--server", NOWHERE), "cannot be the name of a context"),
         (("set-context", "one"), "no address is given"),
         (("set-context", "one", "--server", "nowhere"), "'nowhere' is not an address"),
+        (("set-context", "one", "--server", "a:1,nowhere"), "'nowhere' is not an address"),
         (("set-context", "one", "--http", "http://x:1/path"), "is not an address"),
         (("use-context", "nobody"), "there is no context 'nobody'"),
         (("rename-context", "known", "known"), "there is a context 'known' already"),

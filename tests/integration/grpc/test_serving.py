@@ -13,7 +13,7 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoRe
 
 from goqueue.errors import ERRORS_BY_CODE
 from goqueue.gateways.grpc.answering import STATUS_BY_CODE
-from goqueue.wire.grpc.v1 import consume_pb2, publish_pb2
+from goqueue.wire.grpc.v1 import consume_pb2, publish_pb2, traces_pb2, traces_pb2_grpc
 from tests.behaviour.serving import Server, eventually, running_server
 from tests.integration.grpc.talking import (
     WITHIN_S,
@@ -91,6 +91,20 @@ def test_records_belong_to_the_trace_of_the_call_unless_they_have_their_own(stub
     first, second = [[(one.name, one.value) for one in record.headers] for record in stubs.fetch_all(topic)]
     assert first == [("traceparent", parent.encode()), ("tracestate", b"a=1")]
     assert second == [("traceparent", own.encode())]
+
+
+async def test_spans_show_the_trace_state_of_the_call(tmp_path: Path) -> None:
+    trace = "0af7651916cd43dd8448eb211c80319c"
+    parent = f"00-{trace}-b7ad6b7169203331-01"
+    with running_server(tmp_path, "[tracing]\nrate = 1.0\n") as server, connected(server.grpc) as stubs:
+        await create_topic(server.native, "traced")
+        metadata = (("traceparent", parent), ("tracestate", "a=1"), ("tracestate", "b=2"))
+        stubs.publish.Publish(records_request("traced", b"a"), timeout=WITHIN_S, metadata=metadata)
+        asked = traces_pb2.GetTraceRequest(trace_id=trace)
+        (span,) = traces_pb2_grpc.TraceServiceStub(stubs.channel).GetTrace(asked, timeout=WITHIN_S).spans
+    assert (span.parent_id, span.tracestate, span.error_type) == ("b7ad6b7169203331", "a=1,b=2", "")
+    (link,) = span.links
+    assert (link.trace_id, link.span_id, link.tracestate) == (trace, "b7ad6b7169203331", "a=1,b=2")
 
 
 def test_a_trace_that_cannot_be_read_is_left_behind(stubs: Stubs, topic: str) -> None:

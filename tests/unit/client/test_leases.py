@@ -2,15 +2,16 @@
 
 import pytest
 
+from goqueue.client.leases import Grant, leases_of
 from goqueue.client.message import Message
-from goqueue.client.worker import Job, _Grant, leases_of
+from goqueue.client.worker import Job
 from goqueue.model.log import LogId
 from goqueue.model.runs import offsets_of
 from goqueue.wire.native.packed_offsets import unpacked_offsets
 
 
 def grant(number=7, partition=0, *, knows_packed=True):
-    return _Grant(LogId("orders", partition), number, f"token{number}", "billing", knows_packed)
+    return Grant(LogId("orders", partition), number, f"token{number}", "billing", knows_packed)
 
 
 def jobs(of, *offsets):

@@ -84,3 +84,40 @@ async def test_large_values_make_smaller_pages_and_none_is_left_out(broker, monk
 async def test_a_topic_without_records_has_one_empty_page(broker):
     page = await browse_back(broker, T, 10)
     assert page.found == [] and page.first is None
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_a_text_is_found_backwards_where_it_is_found_forwards(broker, clock, monkeypatch, seed):
+    monkeypatch.setattr(module, "MOST_SEARCHED", 30)
+    monkeypatch.setattr(module, "LEAST_SEARCHED", 2)
+    chance = random.Random(seed)
+    for number in range(chance.randrange(5, 80)):
+        word = chance.choice((b"Needle", b"NEEDLE", b"hay"))
+        await put(broker, Outgoing(Record(b"%d %s" % (number, word)), chance.randrange(3)))
+        clock.advance_ms(chance.randrange(3))
+    forward = await browse(broker, T, Selection(text=b"needle"), 1000)
+    for limit in (1, 4, 1000):
+        collected: list[bytes] = []
+        before = None
+        while True:
+            page = await browse_back(broker, T, limit, before=before, text=b"needle")
+            assert len(page.found) <= limit
+            collected = [one.record.value for one in page.found] + collected
+            before = page.first
+            if before is None:
+                break
+        assert collected == [one.record.value for one in forward.found]
+
+
+async def test_a_search_for_a_text_ends_after_a_while_and_goes_on_from_there(broker, monkeypatch):
+    monkeypatch.setattr(module, "MOST_SEARCHED", 3)
+    monkeypatch.setattr(module, "LEAST_SEARCHED", 1)
+    monkeypatch.setattr(module, "MOST_SCANNED", 10)
+    await put(broker, Outgoing(Record(b"needle"), 0), *(Outgoing(Record(b"hay"), 0) for _ in range(40)))
+    page = await browse_back(broker, T, 10, text=b"needle")
+    assert page.found == [] and page.first is not None
+    for _ in range(5):
+        if page.found:
+            break
+        page = await browse_back(broker, T, 10, before=page.first, text=b"needle")
+    assert [one.record.value for one in page.found] == [b"needle"]

@@ -26,7 +26,7 @@ async def commit(broker, *offsets: int) -> None:
 
 
 async def oldest_s(broker, ages: HeadAges) -> float:
-    (load,) = await group_loads(broker)
+    (load,) = [one async for one in group_loads(broker)]
     await ages.look([load])
     return ages.oldest_s(load)
 

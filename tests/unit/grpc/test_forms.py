@@ -7,12 +7,12 @@ import pytest
 
 from goqueue.core.delay.states import DelayState
 from goqueue.core.groups.assignment.assignors import Assignor
-from goqueue.core.groups.state.lifecycle import GroupState
 from goqueue.core.groups.state.members import Protocol
 from goqueue.core.schedules.cron import Gap, Overlap
 from goqueue.core.schedules.events import Outcome
 from goqueue.core.schedules.schedule import Misfire, ScheduleConfig
 from goqueue.core.schedules.state import Status
+from goqueue.engine.group_views import ShownState
 from goqueue.engine.tracing.journey import Found
 from goqueue.engine.transactions.pledging import Action
 from goqueue.errors import InvalidRequest
@@ -40,7 +40,7 @@ SAME = {
     "lane mode": (LaneMode, topics_pb2.LaneMode),
     "schema validation": (SchemaValidation, topics_pb2.SchemaValidation),
     "delay state": (DelayState, delays_pb2.DelayState),
-    "group state": (GroupState, groups_pb2.GroupState),
+    "group state": (ShownState, groups_pb2.GroupState),
     "protocol": (Protocol, groups_pb2.GroupProtocol),
     "assignor": (Assignor, groups_pb2.Assignor),
     "misfire": (Misfire, schedules_pb2.Misfire),

@@ -50,6 +50,30 @@ async def test_the_records_of_a_request_belong_to_its_trace_unless_they_have_one
     assert trace["status"] == "ok"
 
 
+async def test_spans_show_the_trace_state_of_the_request_and_where_the_record_was_created(http, orders):
+    """Also when the state comes in several headers, which are one list."""
+    headers = [("traceparent", PARENT), ("tracestate", "a=1"), ("tracestate", "b=2")]
+    messages = {
+        "messages": [{"value": "a"}, {"value": "b", "headers": {"traceparent": PARENT, "tracestate": "no list"}}]
+    }
+    await http.post("/topics/orders/messages", json=messages, headers=headers)
+    own, _ = await polled(http)
+    assert own["headers"]["tracestate"] == "a=1,b=2"
+    await http.post("/messages/reject", json={"receipt_handle": own["receipt_handle"], "reason": "no"})
+    spans = (await answer(http, f"/traces/{TRACE}"))["spans"]
+    first = [one for one in spans if one["offset"] == 0]
+    assert sorted(one["operation"] for one in first) == ["consume", "dlq", "publish", "publish", "reject"]
+    assert {one["tracestate"] for one in first} == {"a=1,b=2"}
+    sender = {"trace_id": TRACE, "span_id": "b7ad6b7169203331"}
+    consumes = {one["offset"]: one["links"] for one in spans if one["operation"] == "consume"}
+    assert consumes == {0: [sender | {"tracestate": "a=1,b=2"}], 1: [sender]}
+    assert not [one for one in spans if one["offset"] == 1 and "tracestate" in one]
+    assert {one["operation"]: one["error_type"] for one in spans if "error_type" in one} == {
+        "reject": "rejected",
+        "dlq": "rejected",
+    }
+
+
 @pytest.mark.parametrize("value", ["", "nonsense", PARENT.upper(), f"00-{'0' * 32}-b7ad6b7169203331-01"])
 async def test_a_context_that_is_none_is_disregarded(http, orders, value):
     reply = await published(http, {"value": "a"}, traceparent=value, tracestate="vendor=1")

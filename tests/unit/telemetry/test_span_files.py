@@ -1,11 +1,13 @@
 import json
 import resource
+from base64 import b64decode
 from contextlib import contextmanager
 
 import msgspec
 import pytest
 
 from goqueue.adapters.telemetry.span_files import LOOKS_PER_FILE, SpanFiles, SpanFileSettings
+from goqueue.model.contexts import pack
 from goqueue.model.span import Operation, SpanRun, spans_of
 from goqueue.model.trace import parse_traceparent
 from tests.unit.telemetry.listening import BEGUN_NS, Listener, run_of
@@ -85,6 +87,19 @@ def test_the_line_of_one_record_names_its_spans(files, folder):
         ("target", "orders.dlq/0/1"),
     }
     assert ("key" in second, second["key_base64"]) == (False, "/w==")
+
+
+def test_the_trace_state_of_records_is_in_their_lines(files, folder):
+    one = parse_traceparent(GIVEN)._replace(state="vendor=1")
+    several = pack([(0, one), (2, one), (5, parse_traceparent(GIVEN)), (7, one._replace(state="a=b"))])
+    single = SpanRun(Operation.PUBLISH, BEGUN_NS, BEGUN_NS, "orders", BEGUN_NS, 0, 4, context=one)
+    files.send(iter([single, msgspec.structs.replace(single, count=4, context=None, contexts=several)]))
+    first, second = lines_in(folder)
+    assert (first["context"], first["tracestate"]) == (GIVEN.decode(), "vendor=1")
+    assert second["tracestates"] == {"vendor=1": [0, 2], "a=b": [7]}
+    assert b64decode(second["contexts"]) == several.entries
+    assert "tracestate" not in second
+    assert "tracestates" not in first
 
 
 def test_a_file_is_there_for_readers_at_once_and_gets_its_last_name_when_it_is_complete(files, folder):

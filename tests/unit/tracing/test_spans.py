@@ -22,6 +22,7 @@ from goqueue.errors import GoQueueError
 from goqueue.model.expiry import with_expiry
 from goqueue.model.log import LogId
 from goqueue.model.record import Record
+from goqueue.model.span import SpanLink
 from goqueue.model.topic import Expired
 from goqueue.model.trace import parse_traceparent
 from tests.unit.tracing.scene import (
@@ -40,6 +41,7 @@ from tests.unit.tracing.scene import (
 )
 
 NS_PER_MS = 1_000_000
+STATE = ("tracestate", b"vendor=opaque")
 S = 1000
 
 
@@ -280,11 +282,112 @@ async def test_a_record_with_a_context_stays_in_its_trace_and_keeps_its_context(
     (part,) = await take(broker)
     await settle.acknowledge(broker, lease(part))
     assert {one.trace_id for one in spans(broker)} == {TRACE}
-    letter, _ = await _read(broker, f"{ORDERS}.dlq")
-    assert dict(letter.headers)["traceparent"] == CONTEXT[1]
     published = spans(broker, operation="publish", topic=ORDERS, offset=0)[0]
     assert published.parent_id == PARENT
     assert spans(broker, operation="consume", offset=0)[0].parent_id == published.span_id
+
+
+async def test_the_letter_of_a_record_with_a_context_hangs_under_the_span_in_which_it_died(broker, clock):
+    """Not under the span of the client that sent the record; and keeps the flags and the state of its trace."""
+    await made(broker, max_attempts=1)
+    unsampled = ("traceparent", CONTEXT[1][:-2] + b"00")
+    await publish(broker, *records(b"x", headers=(unsampled, STATE)))
+    (part,) = await take(broker)
+    await settle.nack(broker, lease(part), reason="broken")
+    clock.advance_ms(1)
+    await redrive(desk_of(broker, ORDERS), Orders(Wanted()))
+    (dead,) = spans(broker, operation="dlq")
+    letter, _ = await _read(broker, f"{ORDERS}.dlq")
+    again, _ = await _read(broker, ORDERS, 1)
+    carried = f"00-{TRACE}-{dead.span_id}-00".encode()
+    for record in (letter, again):
+        assert [value for name, value in record.headers if name == "traceparent"] == [carried]
+        assert [value for name, value in record.headers if name == "tracestate"] == [STATE[1]]
+    (of_letter,) = spans(broker, operation="publish", topic=f"{ORDERS}.dlq")
+    of_again = spans(broker, operation="publish", topic=ORDERS)[-1]
+    assert of_letter.parent_id == of_again.parent_id == dead.span_id
+    assert {one.trace_id for one in spans(broker)} == {TRACE}
+    assert {one.tracestate for one in spans(broker)} == {"vendor=opaque"}
+
+
+async def test_a_trace_state_without_a_trace_is_not_given_to_the_letter(broker):
+    await made(broker, max_attempts=1)
+    await publish(broker, *records(b"x", headers=(STATE,)))
+    (part,) = await take(broker)
+    await settle.nack(broker, lease(part))
+    letter, _ = await _read(broker, f"{ORDERS}.dlq")
+    assert "tracestate" not in dict(letter.headers)
+    assert {one.tracestate for one in spans(broker)} == {""}
+
+
+@pytest.mark.parametrize("count", [1, 20])
+async def test_all_spans_of_a_record_have_the_trace_state_that_it_carries(broker, clock, count):
+    """Also of those that are noted together, that come again, and after the records are not at hand any more."""
+    await made(broker, max_attempts=5)
+    contexts, batch = carriers(count)
+    states = [f"vendor={number}" if number % 3 else "" for number in range(1, count + 1)]
+    some = [
+        msgspec.structs.replace(one, headers=(*one.headers, ("tracestate", state.encode())))
+        for one, state in zip(batch, states, strict=True)
+    ]
+    await publish(broker, *some, dues=[clock.now_ns() + NS_PER_MS] * count)
+    clock.advance_ms(2)
+    assert await fire_due(broker) == count
+    await broker.queues.drain()
+    (part,) = await take(broker)
+    await settle.nack(broker, lease(part), reason="busy", pause_ms=0)
+    (part,) = await take(broker)
+    await settle.acknowledge(broker, lease(part))
+    found = spans(broker)
+    assert len(found) == 6 * count
+    by_trace = {one[3:35]: state for one, state in zip(contexts, states, strict=True)}
+    assert {(one.trace_id, one.tracestate) for one in found} == set(by_trace.items())
+
+
+async def test_a_delivery_is_linked_to_where_its_record_was_created(broker):
+    """The span of the sender, or that of the publish when nobody else had one."""
+    await made(broker)
+    await publish(broker, *records(b"a", headers=(CONTEXT, STATE)), *records(b"b"))
+    (part,) = await take(broker)
+    await settle.acknowledge(broker, lease(part))
+    sent, own = spans(broker, operation="publish")
+    by_offset = {one.offset: one.links for one in spans(broker, operation="consume")}
+    sender = SpanLink(TRACE, PARENT, "vendor=opaque", is_remote=True)
+    assert by_offset == {0: (sender,), 1: (SpanLink(own.trace_id, own.span_id),)}
+    assert (sent.links, own.links) == ((sender,), ())
+    assert {one.links for one in spans(broker, operation="ack")} == {()}
+
+
+async def test_failures_have_one_of_few_codes_whatever_workers_say(broker, clock):
+    await made(broker, max_attempts=2, visibility_timeout_ms=1000, expired=Expired.DEAD_LETTER)
+    soon = with_expiry(records(b"late")[0], clock.now_ns() + 10 * NS_PER_MS)
+    await publish(broker, *records(b"nacked", b"rejected", b"overdue"), soon)
+    (part,) = await take(broker, 3)
+    await settle.nack(broker, lease(part, 0), reason="card_refused", pause_ms=0)
+    await settle.reject(broker, lease(part, 1), reason="no_such_customer")
+    clock.advance_ms(1001)
+    await settle.return_overdue(broker)
+    (part,) = await take(broker, 1)
+    await settle.nack(broker, lease(part, 0), reason="card_refused_again")
+    await take(broker)
+    with pytest.raises(GoQueueError):
+        await publish(broker, *records(b"x"), name="nowhere")
+    ref = await begun(broker)
+    await ending.abort(broker, *ref)
+    found = {(str(one.run.operation), one.run.error_type, one.run.error) for one in spans(broker) if one.run.error}
+    assert found == {
+        ("nack", "nacked", "card_refused"),
+        ("nack", "nacked", "card_refused_again"),
+        ("reject", "rejected", "no_such_customer"),
+        ("dlq", "rejected", "no_such_customer"),
+        ("nack", "lease_expired", "timeout"),
+        ("dlq", "failed_too_often", "card_refused_again"),
+        ("expire", "expired", "expired"),
+        ("dlq", "expired", "it was not taken in its time"),
+        ("publish", "unknown_topic", "unknown_topic"),
+        ("transaction", "aborted", "its producer aborted it"),
+    }
+    assert {one.run.error_type for one in spans(broker) if not one.run.error} == {""}
 
 
 async def test_a_dead_letter_carries_the_span_in_which_it_died(broker):
@@ -496,6 +599,18 @@ async def test_an_abort_is_noted_at_rate_0_and_a_commit_is_not(open_broker):
         (aborted,) = spans(broker)
         assert (str(aborted.run.operation), aborted.run.transaction) == ("transaction", ref.number)
         assert aborted.run.error
+
+
+async def test_a_transaction_that_is_aborted_with_nothing_in_it_is_no_error(broker, clock):
+    """As a client aborts one that it began only to learn that its work was done before."""
+    await ending.abort(broker, *await begun(broker))
+    part = await beginning.begin_part(broker, "daily-export", 60_000)
+    await ending.abort(broker, part.number, part.producer_id, part.epoch)
+    assert [span.run.error for span in spans(broker, operation="transaction")] == ["", ""]
+    overdue = await begun(broker)
+    clock.advance_ms(61_000)
+    await ending.abort_overdue(broker)
+    assert [span.run.error for span in spans(broker, transaction=overdue.number)] == ["its time was up"]
 
 
 async def test_what_an_aborted_transaction_was_to_acknowledge_is_not_noted(broker):

@@ -124,14 +124,14 @@ async def test_what_becomes_of_records_is_counted(broker, clock):
     await settle.nack(broker, part(4, 5), reason="broken", pause_ms=60_000)
     clock.advance_ms(1001)
     await settle.return_overdue(broker)
-    (stats,) = reliability(broker)
+    (stats,) = await reliability(broker)
     assert (stats.group, stats.topic) == ("billing", "orders")
     assert (stats.acked, stats.nacked, stats.rejected, stats.expired, stats.dead_lettered) == (3, 2, 1, 4, 1)
     assert (stats.in_flight, stats.waiting_for_retry, stats.deferred) == (0, 6, 0)
     (lease,) = await taken(broker)
-    assert reliability(broker)[0].in_flight == 4
+    assert (await reliability(broker))[0].in_flight == 4
     await settle.nack(broker, part(6, 7), reason="broken")
-    (stats,) = reliability(broker)
+    (stats,) = await reliability(broker)
     assert (stats.acked, stats.nacked, stats.dead_lettered) == (3, 4, 3)
     assert len(await values(broker)) == 3
 
@@ -140,7 +140,7 @@ async def test_the_workbench_itself_is_not_among_the_groups(broker):
     await made(broker)
     await dead(broker, b"a")
     await purge(desk_of(broker, ORDERS), Orders(Wanted()))
-    assert [one.group for one in reliability(broker)] == ["billing"]
+    assert [one.group for one in await reliability(broker)] == ["billing"]
     assert await rejected(broker) == 0
 
 
@@ -149,7 +149,7 @@ async def test_records_that_expired_are_letters_but_nobodys_failure_and_come_bac
     await published(broker, *(Record(b"%d" % number, None, (("goqueue-expires", b"1"),)) for number in range(5)))
     assert await taken(broker) == []
     assert not broker.groups.group("billing").is_paused
-    (stats,) = reliability(broker)
+    (stats,) = await reliability(broker)
     assert (stats.acked, stats.nacked, stats.expired, stats.dead_lettered) == (0, 0, 0, 5)
     assert len(await values(broker, wanted=Wanted(cause="expired"))) == 5
     await redrive(desk_of(broker, ORDERS), Orders(Wanted()))

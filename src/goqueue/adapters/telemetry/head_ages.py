@@ -11,14 +11,13 @@ from goqueue import codec
 from goqueue.engine.broker import Broker
 from goqueue.engine.group_load import GroupLoad
 from goqueue.engine.partition import Partition
-from goqueue.engine.slices import others_turn
+from goqueue.engine.slices import Pace
 from goqueue.errors import GoQueueError
 
 __all__ = ["HeadAges"]
 
 READ_AT_ONCE = 256
 ENOUGH_FOR_ONE = 1
-LOADS_AT_ONCE = 200
 NS_PER_S = 1_000_000_000
 
 Place = tuple[str, Partition]
@@ -38,16 +37,17 @@ class HeadAges:
     async def look(self, loads: Sequence[GroupLoad]) -> None:
         before, self._known = self._known, {}
         news: list[Head] = []
-        for number, load in enumerate(loads):
-            for partition, offset in zip(load.where, load.firsts, strict=True):
+        pace = Pace()
+        for load in loads:
+            load.find_heads(self._broker.clock.now_ns())
+            for partition, offset in load.heads:
                 place = (load.group, partition)
                 known = before.get(place)
                 if known is not None:
                     self._known[place] = known
                 if known is None or known[0] != offset:
                     news.append((place, offset))
-            if number % LOADS_AT_ONCE == 0:
-                await others_turn()
+            await pace.did(2 * load.partitions)
         if news:
             await self._read(news)
 
@@ -63,7 +63,7 @@ class HeadAges:
 
     def oldest_s(self, load: GroupLoad) -> float:
         """How long the record has waited that has waited for longest; 0 when none does."""
-        known = (self._known.get((load.group, partition)) for partition in load.where)
+        known = (self._known.get((load.group, partition)) for partition, _ in load.heads)
         times = [one[1] for one in known if one is not None]
         return max(0, self._broker.clock.now_ns() - min(times)) / NS_PER_S if times else 0.0
 

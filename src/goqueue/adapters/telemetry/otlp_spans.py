@@ -1,25 +1,23 @@
 """Spans as OpenTelemetry has them, and the two exporters of its SDK. Only loaded when they are wanted."""
 
-import re
 import socket
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-from opentelemetry.trace import Link, SpanContext, SpanKind, TraceFlags
+from opentelemetry.trace import Link, SpanContext, SpanKind, TraceFlags, TraceState
 from opentelemetry.trace.status import Status, StatusCode
 from opentelemetry.util.types import AttributeValue
 
 from goqueue import __version__
 from goqueue.adapters.telemetry.span_lines import shown_key
 from goqueue.model.span import Operation, Span, SpanRun, spans_of
-from goqueue.model.trace import Birth, born_at
 
 __all__ = ["otel_spans", "otlp_exporter"]
 
-KINDS = {Operation.PUBLISH: SpanKind.PRODUCER, Operation.CONSUME: SpanKind.CONSUMER}
 OPERATION_TYPES = {
     Operation.PUBLISH: "send",
     Operation.CONSUME: "receive",
@@ -27,9 +25,8 @@ OPERATION_TYPES = {
     Operation.NACK: "settle",
     Operation.REJECT: "settle",
 }
-"""Those for which the messaging conventions have a type."""
+"""Those for which the messaging conventions have a type. All of these are calls of a client, which pulls."""
 OTHER_ERROR = "_OTHER"
-_CODE = re.compile(r"[a-z][a-z_]{0,63}")
 _RESOURCE = Resource({"service.name": "goqueue", "service.version": __version__, "host.name": socket.gethostname()})
 _SCOPE = InstrumentationScope("goqueue", __version__)
 _FLAGS = TraceFlags(TraceFlags.SAMPLED)
@@ -54,18 +51,20 @@ def otlp_exporter(export: str, endpoint: str, headers: Mapping[str, str], within
 
 def otel_spans(run: SpanRun) -> Iterator[ReadableSpan]:
     """One for each record of the run."""
-    common = _common_attributes(run)
-    links = _links(run)
+    common, kind = _common_attributes(run), _kind(run)
     status = Status(StatusCode.ERROR, run.error) if run.error else _FINE
     for span in spans_of(run):
         yield ReadableSpan(
             name=f"{run.operation} {run.topic}".rstrip(),
-            context=_context(span.trace_id, span.span_id),
+            context=_context(span.trace_id, span.span_id, span.tracestate),
             parent=_parent(span),
             resource=_RESOURCE,
             attributes=common | _own_attributes(span),
-            links=links,
-            kind=KINDS.get(run.operation, SpanKind.INTERNAL),
+            links=[
+                Link(_context(link.trace_id, link.span_id, link.tracestate, is_remote=link.is_remote))
+                for link in span.links
+            ],
+            kind=kind,
             status=status,
             start_time=run.start_ns,
             end_time=max(run.start_ns, run.end_ns),
@@ -73,23 +72,29 @@ def otel_spans(run: SpanRun) -> Iterator[ReadableSpan]:
         )
 
 
-def _context(trace_id: str, span_id: str, *, is_remote: bool = False) -> SpanContext:
-    return SpanContext(int(trace_id, 16), int(span_id, 16), is_remote, _FLAGS)
+def _kind(run: SpanRun) -> SpanKind:
+    """As the messaging conventions have it: a send is a PRODUCER where records are created, which is where they get
+    their context, and otherwise a CLIENT, as are receiving and settling. What the broker does by itself is INTERNAL.
+    """
+    if run.operation is Operation.PUBLISH and run.context is None and not run.contexts:
+        return SpanKind.PRODUCER
+    return SpanKind.CLIENT if run.operation in OPERATION_TYPES else SpanKind.INTERNAL
+
+
+def _context(trace_id: str, span_id: str, state: str, *, is_remote: bool = False) -> SpanContext:
+    return SpanContext(int(trace_id, 16), int(span_id, 16), is_remote, _FLAGS, _state(state))
+
+
+@lru_cache(maxsize=1024)
+def _state(text: str) -> TraceState:
+    return TraceState.from_header([text])
 
 
 def _parent(span: Span) -> SpanContext | None:
     """What a record was published in is the sender's, everything else is ours."""
     if not span.parent_id:
         return None
-    return _context(span.trace_id, span.parent_id, is_remote=span.run.operation is Operation.PUBLISH)
-
-
-def _links(run: SpanRun) -> tuple[Link, ...]:
-    """What is part of a transaction points to it; a transaction has a trace of its own."""
-    if not run.transaction or run.operation is Operation.TRANSACTION:
-        return ()
-    whole = born_at(Birth("", 0, 0, run.transaction))
-    return (Link(_context(whole.trace_id, whole.span_id)),)
+    return _context(span.trace_id, span.parent_id, span.tracestate, is_remote=span.run.operation is Operation.PUBLISH)
 
 
 def _common_attributes(run: SpanRun) -> dict[str, AttributeValue]:
@@ -109,7 +114,8 @@ def _common_attributes(run: SpanRun) -> dict[str, AttributeValue]:
         "messaging.goqueue.record.id": run.id,
         "messaging.goqueue.target": run.target,
         "messaging.goqueue.transaction": run.transaction,
-        "error.type": _error_type(run.error),
+        # Words of workers, of which there may be too many to count by, are the description of the status.
+        "error.type": run.error_type or (OTHER_ERROR if run.error else None),
     }
     return {name: value for name, value in found.items() if value}
 
@@ -123,10 +129,3 @@ def _own_attributes(span: Span) -> dict[str, AttributeValue]:
         "messaging.message.id": f"{run.topic}/{run.partition}/{span.offset}",
         "messaging.goqueue.offset": span.offset,
     }
-
-
-def _error_type(error: str) -> str | None:
-    """A code of ours; reasons of workers are any words, of which there may be too many to count by."""
-    if not error:
-        return None
-    return error if _CODE.fullmatch(error) else OTHER_ERROR

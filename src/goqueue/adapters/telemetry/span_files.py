@@ -60,7 +60,7 @@ class SpanFiles:
         self._is_failing = False
 
     def weight(self, run: SpanRun) -> int:
-        return 1 + len(run.contexts) // RUN_BYTES
+        return 1 + (len(run.contexts.entries) + len(run.contexts.states)) // RUN_BYTES
 
     def send(self, runs: Iterator[SpanRun]) -> tuple[int, int]:
         sent = failed = 0

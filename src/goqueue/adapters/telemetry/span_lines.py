@@ -4,6 +4,7 @@ from base64 import b64encode
 
 import msgspec
 
+from goqueue.model.contexts import PackedContexts
 from goqueue.model.span import Operation, SpanRun, spans_of
 
 __all__ = ["SpanLine", "line_of", "shown_key"]
@@ -28,6 +29,7 @@ class SpanLine(msgspec.Struct, frozen=True, omit_defaults=True):
     group: str = ""
     delivery: int = 0
     error: str = ""
+    error_type: str = ""
     member: str = ""
     key: str | None = None
     key_base64: str | None = None
@@ -37,8 +39,12 @@ class SpanLine(msgspec.Struct, frozen=True, omit_defaults=True):
     transaction: int = 0
     context: str = ""
     """The `traceparent` that the record carries."""
+    tracestate: str = ""
+    """Beside `context`."""
     contexts: bytes = b""
     """Of several records that carry one each: see `goqueue.model.contexts`, in base64."""
+    tracestates: dict[str, list[int]] = {}
+    """Each one that some of them carry, and how far the offsets of these are from `offset`."""
     trace_id: str = ""
     """This and the next two only for runs of one record."""
     span_id: str = ""
@@ -67,6 +73,7 @@ def line_of(run: SpanRun) -> bytes:
             group=run.group,
             delivery=run.delivery,
             error=run.error,
+            error_type=run.error_type,
             member=run.member,
             key=key,
             key_base64=key_base64,
@@ -74,12 +81,23 @@ def line_of(run: SpanRun) -> bytes:
             target=run.target,
             transaction=run.transaction,
             context="" if run.context is None else run.context.traceparent.decode(),
-            contexts=run.contexts,
+            tracestate="" if run.context is None else run.context.state,
+            contexts=run.contexts.entries,
+            tracestates=_by_state(run.contexts),
             trace_id="" if own is None else own.trace_id,
             span_id="" if own is None else own.span_id,
             parent_id="" if own is None else own.parent_id,
         )
     )
+
+
+def _by_state(contexts: PackedContexts) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    if contexts.states:
+        for distance, context in contexts:
+            if context.state:
+                found.setdefault(context.state, []).append(distance)
+    return found
 
 
 def shown_key(key: bytes | None) -> tuple[str | None, str | None]:

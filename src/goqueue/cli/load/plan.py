@@ -4,6 +4,8 @@ from enum import StrEnum
 
 import msgspec
 
+from goqueue.wire.native.messages import DurabilityName
+
 __all__ = ["Kind", "Plan", "Progress", "Summary"]
 
 
@@ -27,7 +29,7 @@ class Plan(msgspec.Struct, frozen=True):
     seconds: float = 10.0
     records: int | None = None
     per_second: float | None = None
-    durability: str | None = None
+    durability: DurabilityName | None = None
     group: str = "bench"
     mark: int = 0
     """Stands in the records of this process, to tell them from others."""

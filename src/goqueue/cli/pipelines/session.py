@@ -1,13 +1,14 @@
 """What every pipeline is told: where Spark runs and with which settings; a session, with progress and plain errors."""
 
 import logging
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from goqueue.cli.pipelines.java_output import JavaOutput
+from goqueue.cli.pipelines.task_progress import task_progress
 from goqueue.errors import GoQueueError, InvalidRequest
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_MASTER", "ConfOption", "MasterOption", "running"]
 
 DEFAULT_MASTER = "local[*]"
+LOG_LEVEL = "spark.log.level"
 INSTALL_SPARK = "install it with `pip install 'goqueue[spark]'`"
 
 MasterOption = Annotated[
@@ -42,7 +44,7 @@ class PipelineFailed(GoQueueError):
 
 @contextmanager
 def running(name: str, master: str, conf: list[str] | None) -> Iterator["SparkSession"]:
-    """A session for the block; errors come out as one line, and a bar shows the tasks on a terminal."""
+    """A session for the block, which shows its progress; errors come out as one line."""
     settings = dict(map(_setting, conf or ()))
     try:
         from pyspark.errors import PySparkException
@@ -50,18 +52,38 @@ def running(name: str, master: str, conf: list[str] | None) -> Iterator["SparkSe
         raise InvalidRequest("Spark is not installed", hint=INSTALL_SPARK) from None
     from py4j.protocol import Py4JError
 
-    from goqueue.spark import open_session, reason
+    from goqueue.spark import reason
     from goqueue.spark.watching import watched
 
     _hush()
-    spark = open_session(f"goqueue {name}", master=master, settings={"spark.log.level": "ERROR", **settings})
+    with task_progress(name) as progress:
+        try:
+            spark = _open(name, master, settings)
+            try:
+                progress.started()
+                with watched(spark, progress.tell):
+                    yield spark
+            finally:
+                spark.stop()
+        except (PySparkException, Py4JError) as error:
+            raise PipelineFailed(reason(error)) from None
+
+
+def _open(name: str, master: str, settings: dict[str, str]) -> "SparkSession":
+    from goqueue.spark import open_session
+
+    if LOG_LEVEL in settings:
+        # All of it is wanted.
+        return open_session(f"goqueue {name}", master=master, settings=settings)
+    said = JavaOutput()
     try:
-        with _bar(name) as tell, watched(spark, tell):
-            yield spark
-    except (PySparkException, Py4JError) as error:
-        raise PipelineFailed(reason(error)) from None
-    finally:
-        spark.stop()
+        spark = open_session(f"goqueue {name}", master=master, settings=settings, java_errors=said.sink)
+        spark.sparkContext.setLogLevel("ERROR")
+    except BaseException:
+        said.failed()
+        raise
+    said.started()
+    return spark
 
 
 def _hush() -> None:
@@ -77,23 +99,3 @@ def _setting(text: str) -> tuple[str, str]:
     if not equals or not name:
         raise InvalidRequest(f"--conf {text}", hint="write it as NAME=VALUE, such as spark.executor.memory=2g")
     return name, value
-
-
-@contextmanager
-def _bar(title: str) -> Iterator[Callable[[int, int], None]]:
-    if not sys.stderr.isatty():
-        yield lambda _done, _known: None
-        return
-    from rich import progress
-    from rich.console import Console
-
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TextColumn("tasks"),
-        progress.TimeElapsedColumn(),
-    )
-    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task(title, total=None)
-        yield lambda done, known: bars.update(task, completed=done, total=known)

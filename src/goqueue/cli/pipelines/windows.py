@@ -26,14 +26,18 @@ def windows(
     ] = None,
     late: Annotated[str, typer.Option(metavar=Duration, help="How much later than others a record may come.")] = "1m",
     by: Annotated[
-        str | None, typer.Option(metavar="FIELD", help="Of JSON, such as user.id.", show_default="the key")
+        str | None,
+        typer.Option(
+            metavar="WHAT", help="header:NAME or field:NAME, as field:user.id of JSON.", show_default="the key"
+        ),
     ] = None,
     total: Annotated[
-        str | None, typer.Option("--sum", metavar="FIELD", help="Add up a number of JSON too.", show_default=False)
+        str | None,
+        typer.Option("--sum", metavar="WHAT", help="Add up this number too, as field:amount.", show_default=False),
     ] = None,
     at: Annotated[
         str | None,
-        typer.Option(metavar="FIELD", help="Of JSON: when it happened.", show_default="when it was published"),
+        typer.Option(metavar="WHAT", help="When it happened, as field:at.", show_default="when it was published"),
     ] = None,
     into: Annotated[str | None, typer.Option(metavar="TOPIC", help="Write to a topic.", show_default=False)] = None,
     to: Annotated[str | None, typer.Option(metavar="FOLDER", help="Write Parquet.", show_default=False)] = None,
@@ -51,9 +55,9 @@ def windows(
     """Count the records of TOPIC by key, or by a field of their JSON, in each window of time.
 
     A window is told once, when the watermark has passed it. Into a topic that is exactly once; without --into and --to
-    windows are printed.
+    windows are printed. Records without a time are in no window, and counted; it is an error if no record has one.
 
-    Example: goqueue pipeline windows orders --length 5m --by country --sum amount --into sales --checkpoint ./state
+    Example: goqueue pipeline windows orders --by field:country --sum field:amount --into sales --checkpoint ./state
     """
     lengths = {"length": length, "slide": slide, "late": late}
     shown = {name: None if text is None else _spark_length(text) for name, text in lengths.items()}
@@ -84,5 +88,7 @@ def _spark_length(text: str) -> str:
 def _print(done: "WindowsSummary") -> None:
     told = "" if done.windows is None else f", {done.windows:,} windows told"
     print(f"{done.records:,} records of {done.topic} in {done.batches} batches{told}, to {done.into}")
+    if done.without_time:
+        print(f"{done.without_time:,} records say no time, and are in no window")
     if done.watermark is not None:
         print(f"windows that end by {done.watermark} are complete")

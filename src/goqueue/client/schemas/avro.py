@@ -98,7 +98,10 @@ class AvroReader(Reader):
                 path, why = mismatch(writer, reader) or ("/", str(error))
                 raise SchemaMismatch(f"at {path}: {why}", path=path) from error
             except Exception as error:
-                # The library lets through whatever bytes of another schema lead to.
+                # The library lets through whatever bytes of another schema lead to; the check says where they differ.
+                if writer not in PLAIN_BYTES:
+                    with checking:
+                        values.check(data, HEAD_BYTES)
                 why = f"{type(error).__name__} {error}".strip()
                 raise SchemaMismatch(f"the bytes do not fit the schema they name: {why}") from error
             if source.tell() != size:

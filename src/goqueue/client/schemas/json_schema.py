@@ -93,12 +93,13 @@ class Check:
 
     def __call__(self, value: Any) -> None:
         try:
-            error = next(self._validator.iter_errors(value), None)
+            # Not iter_errors, which makes an error of each part that does not fit before it gives the first.
+            self._validator.validate(value)
+        except jsonschema_rs.ValidationError as error:
+            path = "/" + "/".join(map(str, error.instance_path))
+            raise SchemaMismatch(f"at {path}: {error.message}", path=path) from None
         except ValueError as unusual:
             raise SchemaMismatch(f"the value is no JSON: {unusual}") from unusual
-        if error is not None:
-            path = "/" + "/".join(map(str, error.instance_path))
-            raise SchemaMismatch(f"at {path}: {error.message}", path=path)
 
 
 def _no_number(text: str) -> NoReturn:

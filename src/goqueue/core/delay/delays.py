@@ -137,6 +137,17 @@ class Delays:
     def hides_any(self) -> bool:
         return bool(self._hidden)
 
+    def pending(self) -> BitMap64:
+        """The records that are still to be due; not to be changed."""
+        over = self.never_due()
+        return self._hidden - over if over else self._hidden
+
+    def never_due(self) -> BitMap64:
+        """The records that stay hidden for good, as they were cancelled or expired; not to be changed."""
+        if not self._expired:
+            return self._cancelled
+        return self._cancelled | self._expired if self._cancelled else self._expired
+
     def hidden(self, first: int, end: int) -> BitMap64:
         """The records from `first` up to and without `end` that readers must skip now. 2 µs for a few hundred."""
         if not self._hidden or first >= end:

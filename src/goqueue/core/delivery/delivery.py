@@ -33,7 +33,7 @@ from goqueue.core.delivery.events import (
 from goqueue.core.delivery.grants import Grant, Grants, InFlight
 from goqueue.core.delivery.key_order import KeyOrder
 from goqueue.core.delivery.life_cycle import State
-from goqueue.core.delivery.packed import Offsets, pack, unpack
+from goqueue.core.delivery.packed import Offsets, end_of_run, pack, seen_in, unpack
 from goqueue.core.delivery.policy import RetryPolicy
 from goqueue.errors import UnknownReceipt
 from goqueue.model.ids import InstantNs
@@ -418,19 +418,21 @@ class Delivery:
         found = [*self.again(lane, 1), *self.fresh(lane, 1, end)]
         return min(found, default=None)
 
-    def waiting(self, end: int, *, now: InstantNs) -> Waiting:
-        """What `ready` counts, quickly where there is one lane only."""
+    def waiting(self, end: int, *, now: InstantNs, start: int = 0, hidden: Sequence[BitMap64] = ()) -> Waiting:
+        """What `ready` counts, quickly where there is one lane only.
+
+        Then new records before `start`, which have left the log, and those that are `hidden` do not count.
+        """
         self._wake_rested(now)
         if self._lanes:
             firsts = [self.oldest_ready(lane, end) for lane in range(LANES)]
             found = min((first for first in firsts if first is not None), default=None)
             return Waiting(self.ready(end, now=now), found)
-        again, new = self._again[NORMAL], self.frontier(NORMAL)
+        again = self._again[NORMAL]
+        new = seen_in(max(self.frontier(NORMAL), start), end, hidden)
         ready = [0] * LANES
-        ready[NORMAL] = len(again) + max(0, end - new)
-        if again:
-            return Waiting(ready, again.min())
-        return Waiting(ready, new if new < end else None)
+        ready[NORMAL] = len(again) + new.number
+        return Waiting(ready, again.min() if again else new.first)
 
     def standing(self, offset: int) -> Standing:
         """Of a record that is done with, it is known of the last ones only whether they went to the dead letters."""
@@ -461,9 +463,24 @@ class Delivery:
     def grant(self, number: int) -> Grant | None:
         return self._grants.get(number)
 
-    def unsettled(self, end: int) -> int:
-        """How many of the records before `end` are not done with."""
-        return max(0, end - self._floor - len(self._settled))
+    def unsettled(self, end: int, first: int = 0) -> int:
+        """How many of the records before `end` are not settled; with `first`, only those from there on."""
+        first = max(first, self._floor)
+        if first >= end:
+            return 0
+        return end - first - (self._settled.range_cardinality(first, end) if self._settled else 0)
+
+    def unsettled_of(self, offsets: BitMap64, end: int, first: int = 0) -> int:
+        """As `unsettled`, of these records only."""
+        first = max(first, self._floor)
+        if first >= end:
+            return 0
+        count = offsets.range_cardinality(first, end)
+        if not count or not self._settled:
+            return count
+        if first == self._floor:
+            return max(0, count - self._settled.intersection_cardinality(offsets))
+        return count - (self._settled & offsets).range_cardinality(first, end)
 
     def reach_of(self, consumer: str, end: int) -> int:
         """Up to where the consumer has everything that is not done with: what it may commit when it is through."""
@@ -644,15 +661,8 @@ class Delivery:
             self._floor = last + 1
             self._settled.clear()
             return
-        known, step = self._floor + 1, 1
-        while self._settled.contains_range(known, known + step):
-            known, step = known + step, 2 * step
-        while step:
-            if self._settled.contains_range(known, known + step):
-                known += step
-            step //= 2
-        self._floor = known
-        self._settled.remove_range(0, known)
+        self._floor = end_of_run(self._settled, self._floor)
+        self._settled.remove_range(0, self._floor)
 
     # Surviving a restart.
 

@@ -1,7 +1,7 @@
-"""Where a record can be on its way through a queue, and what can take it from one place to another.
+"""States of a record in a queue, and the steps between them.
 
-`Delivery` keeps sets of records and not a state for each, so this table is not consulted there. It is what those sets
-add up to: tests hold both against each other, and the documentation is made from it.
+`Delivery` keeps sets of records and not a state for each record, so it does not use this table. Tests compare the two,
+and the documentation is generated from it.
 """
 
 from typing import Literal
@@ -26,28 +26,28 @@ Step = Literal[
 ]
 
 STATES: dict[State, str] = {
-    "waiting": "Nobody has it, and nothing is in its way. A record begins here.",
-    "asleep": "It was published with a delay, and is not due yet or was not taken since.",
-    "deferred": "With key order: an earlier record of its key is not done with.",
-    "leased": "A consumer has it until a deadline.",
-    "resting": "It came back, and is taken again when its pause is over.",
-    "settled": "The group is done with it.",
-    "dead": "The group is done with it, and a copy is among the dead letters.",
+    "waiting": "It can be taken. Every record starts here.",
+    "asleep": "It was published with a delay. It is not due yet, or has not been taken since.",
+    "deferred": "With key order: an earlier record of its key is not settled.",
+    "leased": "A consumer has it under a lease, until a deadline.",
+    "resting": "It failed or was released, and can be taken again after its back-off.",
+    "settled": "It is done for this group.",
+    "dead": "It is done for this group, and a copy is a dead letter.",
 }
 STEPS: dict[Step, str] = {
-    "hide": "a poll comes to it before it is due",
-    "hold": "a poll comes to it while another record of its key is under way",
-    "turn": "the record of its key that was before it is done with",
+    "hide": "a poll reaches it before it is due",
+    "hold": "a poll reaches it while an earlier record of its key is not settled",
+    "turn": "the record of its key before it is settled",
     "take": "a poll leases it",
-    "pass_over": "it is never to be delivered: cancelled, expired, compacted, or a marker of the broker's own",
+    "pass_over": "it is never delivered: cancelled, expired, compacted, or a marker of the broker",
     "extend": "its consumer asks for more time",
     "ack": "its consumer acknowledges it",
-    "bury": "its consumer rejects it, or it failed for the last time",
-    "retry": "its consumer says that it failed (nack), or the deadline passes",
-    "give_back": "its consumer returns it untouched; that is no failure",
-    "rewind": "the group's offset is set to it or before it",
-    "skip": "the group's offset is set behind it",
-    "forget": "retention takes it, or the group commits an offset behind it",
+    "bury": "its consumer rejects it, or it has failed `max_attempts` times",
+    "retry": "its consumer reports a failure (nack), or the deadline passes",
+    "give_back": "its consumer releases it untouched, which is not a failure",
+    "rewind": "the group's offset is reset to it or before it",
+    "skip": "the group's offset is reset to a later one",
+    "forget": "retention deletes it, or the group commits a later offset",
 }
 ENDS: frozenset[State] = frozenset({"settled", "dead"})
 
@@ -71,4 +71,4 @@ TRANSITIONS: dict[tuple[State, Step], State] = {
     **{(state, "skip"): "settled" for state in STATES if state != "settled"},
     **{(state, "forget"): "settled" for state in STATES if state not in ENDS},
 }
-"""What leads where. A step that is not here does not happen to a record in that state."""
+"""The state after a step. A step that is not listed cannot happen to a record in that state."""

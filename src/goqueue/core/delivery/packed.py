@@ -2,10 +2,11 @@
 
 from array import array
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from pyroaring import BitMap64
 
-__all__ = ["Offsets", "Packed", "pack", "unpack"]
+__all__ = ["Offsets", "Packed", "Seen", "end_of_run", "pack", "seen_in", "unpack"]
 
 Packed = bytes
 """In the portable 64-bit Roaring format; nothing at all for the empty set."""
@@ -40,3 +41,34 @@ def _bitmap(offsets: Collection[int]) -> BitMap64:
 
 def unpack(packed: Packed) -> BitMap64:
     return BitMap64.deserialize(packed) if packed else BitMap64()
+
+
+def end_of_run(offsets: BitMap64, first: int) -> int:
+    """Behind the run of offsets that begins with the first one, which is in the set."""
+    known, step = first + 1, 1
+    while offsets.contains_range(known, known + step):
+        known, step = known + step, 2 * step
+    while step:
+        if offsets.contains_range(known, known + step):
+            known += step
+        step //= 2
+    return known
+
+
+class Seen(NamedTuple):
+    """How many offsets of a range are not hidden, and the first of them."""
+
+    number: int
+    first: int | None
+
+
+def seen_in(first: int, end: int, hidden: Sequence[BitMap64]) -> Seen:
+    """Of the offsets from `first` up to and without `end`; no offset is in two of the sets."""
+    if first >= end:
+        return Seen(0, None)
+    count = end - first - sum(some.range_cardinality(first, end) for some in hidden)
+    if count <= 0:
+        return Seen(0, None)
+    while (run := next((some for some in hidden if first in some), None)) is not None:
+        first = end_of_run(run, first)
+    return Seen(count, first)

@@ -99,5 +99,5 @@ class _JsonPayloads:
             check_json(payload)
         except DecodingLimit as reason:
             return Problem("", reason.message)
-        found = self._schema.violations(payload)
-        return Problem(found[0].path, found[0].message[:MOST_CHARACTERS]) if found else None
+        found = self._schema.violation(payload)
+        return None if found is None else Problem(found.path, found.message[:MOST_CHARACTERS])

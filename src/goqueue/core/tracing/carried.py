@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
-from goqueue.model.contexts import contexts_in, count_of, cut, first_distance
+from goqueue.model.contexts import PackedContexts
 from goqueue.model.log import LogId
 from goqueue.model.trace import TraceContext
 
@@ -42,12 +42,12 @@ class Carried:
         for number, here in groupby(offsets, lambda offset: offset // PAGE):
             self._grow(self._page(log, number).put_aside(here))
 
-    def put(self, log: LogId, offset: int, contexts: bytes) -> None:
-        """Of records from this offset on, see `goqueue.model.contexts`."""
+    def put(self, log: LogId, offset: int, contexts: PackedContexts) -> None:
+        """Of records from this offset on."""
         rest = contexts
         while rest:
-            number = (offset + first_distance(rest)) // PAGE
-            here, rest = cut(rest, (number + 1) * PAGE - offset)
+            number = (offset + rest.first_distance) // PAGE
+            here, rest = rest.cut((number + 1) * PAGE - offset)
             self._grow(self._page(log, number).put(offset, here))
 
     def known(self, log: LogId, offsets: Iterable[int]) -> Iterator[tuple[int, TraceContext | None]]:
@@ -96,7 +96,7 @@ class _Page:
 
     def __init__(self) -> None:
         self._known: dict[int, TraceContext | None] = {}
-        self._new: list[tuple[int, bytes | list[int]]] = []
+        self._new: list[tuple[int, PackedContexts | list[int]]] = []
         self._new_count = 0
 
     def __len__(self) -> int:
@@ -110,11 +110,11 @@ class _Page:
         self._new_count += len(aside)
         return self._grown(len(aside))
 
-    def put(self, offset: int, contexts: bytes) -> int:
+    def put(self, offset: int, contexts: PackedContexts) -> int:
         """As `put_aside`."""
         self._new.append((offset, contexts))
-        self._new_count += count_of(contexts)
-        return self._grown(count_of(contexts))
+        self._new_count += len(contexts)
+        return self._grown(len(contexts))
 
     def _grown(self, by: int) -> int:
         before = len(self) - by
@@ -125,8 +125,8 @@ class _Page:
     def known(self) -> dict[int, TraceContext | None]:
         if self._new:
             for offset, put in self._new:
-                if isinstance(put, bytes):
-                    self._known.update((offset + distance, context) for distance, context in contexts_in(put))
+                if isinstance(put, PackedContexts):
+                    self._known.update((offset + distance, context) for distance, context in put)
                 else:
                     self._known.update(dict.fromkeys(put))
             self._new.clear()

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from goqueue.model.contexts import contexts_in, pack
+from goqueue.model.contexts import NO_CONTEXTS, PackedContexts, pack
 from goqueue.model.runs import Runs, runs_of
 from goqueue.model.trace import TraceContext
 
@@ -13,7 +13,7 @@ __all__ = ["Place", "by_delivery", "leave_out", "together"]
 class Place(NamedTuple):
     """`length` records from `offset` on, `step` apart; with a context, a key or an id it is one record.
 
-    Several that carry contexts lie as far apart as these say, see `goqueue.model.contexts`.
+    Several that carry contexts lie as far apart as these say.
     """
 
     offset: int
@@ -23,12 +23,12 @@ class Place(NamedTuple):
     id: str = ""
     delivery: int = 0
     step: int = 1
-    contexts: bytes = b""
+    contexts: PackedContexts = NO_CONTEXTS
 
     @property
     def offsets(self) -> Sequence[int]:
         if self.contexts:
-            return [self.offset + distance for distance, _ in contexts_in(self.contexts)]
+            return [self.offset + distance for distance, _ in self.contexts]
         return range(self.offset, self.offset + self.length * self.step, self.step)
 
 
@@ -71,7 +71,7 @@ def by_delivery(places: Iterable[Place], deliveries: Mapping[int, int], usual: i
 
 def _carriers_by_delivery(place: Place, deliveries: Mapping[int, int], usual: int) -> list[Place]:
     by_number: dict[int, list[tuple[int, TraceContext]]] = {}
-    for distance, context in contexts_in(place.contexts):
+    for distance, context in place.contexts:
         offset = place.offset + distance
         by_number.setdefault(deliveries.get(offset, usual), []).append((offset, context))
     return [together(carriers)._replace(delivery=number) for number, carriers in by_number.items()]

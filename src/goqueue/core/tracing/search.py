@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from goqueue.model.contexts import contexts_in
 from goqueue.model.span import Operation, Span, SpanRun, spans_of
 from goqueue.model.trace import Birth, born_at
 
@@ -111,7 +110,7 @@ def spans_of_trace(runs: Iterable[SpanRun], trace_id: str) -> list[Span]:
     # Most runs of many contexts can be left out by a glance at their bytes.
     packed = bytes.fromhex(trace_id) if _IS_HEX(trace_id) else b""
     return order(
-        span for run in runs if not run.contexts or packed in run.contexts for span in _in_trace(run, trace_id)
+        span for run in runs if not run.contexts or packed in run.contexts.entries for span in _in_trace(run, trace_id)
     )
 
 
@@ -168,7 +167,7 @@ def _names(run: SpanRun) -> Iterator[tuple[int, str]]:
     if run.context is not None:
         yield run.offset, run.context.trace_id
     elif run.contexts:
-        for distance, context in contexts_in(run.contexts):
+        for distance, context in run.contexts:
             yield run.offset + distance, context.trace_id
     elif run.operation is Operation.TRANSACTION:
         yield run.offset, _trace_id("", run.created_ns, 0, run.transaction)

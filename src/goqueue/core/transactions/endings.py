@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from goqueue.core.transactions.transaction import Ending
 from goqueue.errors import TransactionEnded
 
-__all__ = ["ENDINGS_REMEMBERED", "TIME_IS_UP", "Endings", "as_refusal"]
+__all__ = ["ABORTED_BY_PRODUCER", "ENDINGS_REMEMBERED", "TIME_IS_UP", "Endings", "as_refusal"]
 
 ENDINGS_REMEMBERED = 10_000
 
+ABORTED_BY_PRODUCER = "its producer aborted it"
 TIME_IS_UP = "its time was up"
 """The reason to give for a transaction that is overdue: these are counted."""
 

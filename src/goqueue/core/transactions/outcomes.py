@@ -112,6 +112,11 @@ class Outcomes:
         """The records from `first` up to and without `end` that are markers, aborted, or of open transactions."""
         return _within(self._hidden, first, end)
 
+    @property
+    def unreadable(self) -> BitMap64:
+        """All records that are markers, aborted, or of open transactions; not to be changed."""
+        return self._hidden
+
     def markers(self, first: int, end: int) -> BitMap64:
         """The records from `first` up to and without `end` that the broker wrote where transactions ended."""
         return _within(self._markers, first, end)

@@ -105,6 +105,11 @@ class Transaction(msgspec.Struct, frozen=True, array_like=True):
     def is_part(self) -> bool:
         return bool(self.key)
 
+    @property
+    def is_empty(self) -> bool:
+        """Nothing was written, acknowledged or committed in it."""
+        return not (self.partitions or self.pledges or self.offsets)
+
 
 class Ending(msgspec.Struct, frozen=True, array_like=True):
     """How a transaction ended."""

@@ -25,6 +25,7 @@ from goqueue.engine.tracing.dead_letters import note_dead, with_trace
 from goqueue.errors import InvalidRecord, TopicExists, UnknownTopic
 from goqueue.model.expiry import EXPIRES_HEADER
 from goqueue.model.record import Record
+from goqueue.model.span import ErrorType
 from goqueue.model.topic import TopicConfig, TopicName
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEAD_LETTER_HEADER",
     "DEAD_LETTER_SUFFIX",
+    "ERROR_TYPES",
     "EXPIRED",
     "FAILED",
     "REJECTED",
@@ -45,6 +47,8 @@ DEAD_LETTER_SUFFIX = ".dlq"
 DEAD_LETTER_HEADER = "goqueue-dead-letter"
 MOST_BYTES = 8 * 1024 * 1024
 REJECTED, FAILED, EXPIRED = "rejected", "failed too often", "expired"
+ERROR_TYPES = {REJECTED: ErrorType.REJECTED, FAILED: ErrorType.FAILED_TOO_OFTEN, EXPIRED: ErrorType.EXPIRED}
+"""How spans name these causes."""
 
 
 class DeadLetter(msgspec.Struct, frozen=True):
@@ -143,7 +147,8 @@ class DeadLetters:
 
         await self._broker.queues.change_now(state, decide, write)
         if self._broker.tracing.is_on:
-            note_dead(self._broker, state, copies.dead, copies.letters, target.id, base, reason, start_ns)
+            dead, letters, error_type = copies.dead, copies.letters, ERROR_TYPES[cause]
+            note_dead(self._broker, state, dead, letters, target.id, base, reason, error_type, start_ns)
         await pause_tripped(self._broker)
         return offsets[len(moved) :]
 

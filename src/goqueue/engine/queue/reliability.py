@@ -3,6 +3,7 @@
 import msgspec
 
 from goqueue.engine.broker import Broker
+from goqueue.engine.group_load import GroupLoad, group_loads
 from goqueue.engine.queue.states import QueueState
 
 __all__ = ["Reliability", "reliability"]
@@ -23,6 +24,12 @@ class Reliability(msgspec.Struct):
     expired: int = 0
     """Not acknowledged in time."""
     dead_lettered: int = 0
+    ready: int = 0
+    lag: int = 0
+    """Ready, leased, deferred or waiting for a retry."""
+    delayed: int = 0
+    workers: int = 0
+    """Of the group, in all of its topics."""
 
     def add(self, state: QueueState) -> None:
         delivery, tally = state.delivery, state.tally
@@ -36,10 +43,20 @@ class Reliability(msgspec.Struct):
         self.dead_lettered += tally.dead_lettered
 
 
-def reliability(broker: Broker) -> list[Reliability]:
-    found: dict[tuple[str, str], Reliability] = {}
-    for state in broker.queues:
-        if not state.is_internal:
-            place = (state.group, state.log.topic)
-            found.setdefault(place, Reliability(*place)).add(state)
-    return [found[place] for place in sorted(found)]
+async def reliability(broker: Broker) -> list[Reliability]:
+    """By group and topic."""
+    found: list[Reliability] = []
+    async for load in group_loads(broker):
+        if load.is_queue:
+            found.append(_of(broker, load))
+    return sorted(found, key=lambda one: (one.group, one.topic))
+
+
+def _of(broker: Broker, load: GroupLoad) -> Reliability:
+    workers = broker.workers.count(broker.groups.group(load.group))
+    one = Reliability(
+        load.group, load.topic, ready=sum(load.ready), lag=load.lag, delayed=load.delayed, workers=workers
+    )
+    for state in load.states:
+        one.add(state)
+    return one

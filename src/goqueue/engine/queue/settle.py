@@ -24,6 +24,7 @@ from goqueue.engine.tracing.delivering import Settling, is_followed, note_settle
 from goqueue.errors import GoQueueError, InvalidRequest, UnknownReceipt
 from goqueue.model.ids import InstantNs
 from goqueue.model.log import LogId
+from goqueue.model.span import ErrorType
 from goqueue.model.span import Operation as Span
 from goqueue.model.topic import LONGEST_VISIBILITY_MS
 
@@ -159,7 +160,8 @@ async def reject(broker: Broker, lease: Lease, *, reason: str = "") -> str | Non
         await broker.commit.durable()
     _settled(broker, state)
     if rejected is not None:
-        await note_settled(broker, state, rejected, Span.REJECT, error=reason or "rejected")
+        error, error_type = reason or "rejected", ErrorType.REJECTED
+        await note_settled(broker, state, rejected, Span.REJECT, error=error, error_type=error_type)
     return topic
 
 
@@ -230,8 +232,9 @@ async def _fail(broker: Broker, state: QueueState, which: Callable[[], Returns],
 
     event = await broker.queues.change(state, decide)
     if failed is not None:
-        error = TIMEOUT if returns.reason == OVERDUE else returns.reason
-        await note_settled(broker, state, failed, Span.NACK, error=error)
+        is_late = returns.reason == OVERDUE
+        error, error_type = (TIMEOUT, ErrorType.LEASE_EXPIRED) if is_late else (returns.reason, ErrorType.NACKED)
+        await note_settled(broker, state, failed, Span.NACK, error=error, error_type=error_type)
     topic = None
     if exhausted:
         topic = await DeadLetters(broker, state).move(returns.grant, exhausted, returns.reason, FAILED)

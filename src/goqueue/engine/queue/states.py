@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -48,6 +48,7 @@ those of the last second: their records come again a little sooner, which is wha
 
 
 USUAL_LANES = LanePolicy()
+NOTHING_IN_FLIGHT = InFlight()
 
 Write = Callable[[Operation, Callable[[], None], Callable[[GoQueueError | None], None]], None]
 """Writes an event with something else; is given what to call when it is written, and when it is certain."""
@@ -363,6 +364,10 @@ class QueueStates:
         count = self._taking.get((group, consumer), 0)
         known = self._in_flight.get(group)
         return count if known is None else count + known.get(consumer, 0)
+
+    def consumers(self, group: str) -> Mapping[str, int]:
+        """How many records each consumer has that has any."""
+        return self._in_flight.get(group, NOTHING_IN_FLIGHT)
 
     def begin_take(self, group: str, consumer: str, most: int) -> None:
         """A poll of the consumer is under way, until `end_take`."""

@@ -8,12 +8,12 @@ from goqueue.core.tracing.places import Place, leave_out, together
 from goqueue.core.tracing.sampling import Sampler
 from goqueue.engine.ports import Buffer
 from goqueue.engine.tracing.tracing import Tracing
-from goqueue.model.contexts import contexts_in, count_of, spread
+from goqueue.model.contexts import PackedContexts
 from goqueue.model.log import LogId
 from goqueue.model.record import Record
 from goqueue.model.record_id import LONGEST_ID, id_of
 from goqueue.model.runs import Runs, offsets_of, runs_of
-from goqueue.model.trace import TRACEPARENT, TraceContext, parse_traceparent
+from goqueue.model.trace import TRACEPARENT, TRACESTATE, TraceContext, parse_traceparent, parse_tracestate
 
 __all__ = ["choose", "choose_known", "context_in", "details_of", "place_of"]
 
@@ -28,12 +28,13 @@ NO_DETAILS: tuple[bytes | None, str] = (None, "")
 
 def choose(tracing: Tracing, chosen: Sampler, log: LogId, offsets: Sequence[int], records: Buffer) -> list[Place]:
     """`records` are those with these offsets, which ascend, as they lie in the log."""
-    carried, number, contexts = codec.contexts(records, chosen.below)
+    carried, number, entries, states = codec.contexts(records, chosen.below)
     if not carried:
         return _detailed(_plain(chosen, log.partition, offsets), records)
     tracing.carried.see(log)
+    contexts = PackedContexts(entries, states)
     places = _carriers(tracing, log, offsets[number:], contexts)
-    is_each, counted = carried == len(offsets), count_of(contexts)
+    is_each, counted = carried == len(offsets), len(contexts)
     if is_each and carried == counted:
         return _detailed(places, records)
     here = {offset for place in places for offset in place.offsets}
@@ -60,22 +61,22 @@ def choose_known(tracing: Tracing, chosen: Sampler, log: LogId, offsets: Sequenc
     return [*places, together(carriers)] if carriers else places
 
 
-def _carriers(tracing: Tracing, log: LogId, offsets: Sequence[int], contexts: bytes) -> list[Place]:
+def _carriers(tracing: Tracing, log: LogId, offsets: Sequence[int], contexts: PackedContexts) -> list[Place]:
     """Records whose traces count; `offsets` begin with the first of them."""
     if not contexts:
         return []
     if not _are_neighbours(offsets):
-        contexts = spread(contexts, offsets)
+        contexts = contexts.spread(offsets)
     tracing.carried.put(log, offsets[0], contexts)
-    if count_of(contexts) < FEW_AT_LEAST:
-        return [Place(offsets[0] + distance, 1, context) for distance, context in contexts_in(contexts)]
-    return [Place(offsets[0], count_of(contexts), contexts=contexts)]
+    if len(contexts) < FEW_AT_LEAST:
+        return [Place(offsets[0] + distance, 1, context) for distance, context in contexts]
+    return [Place(offsets[0], len(contexts), contexts=contexts)]
 
 
 def _all_carriers(offsets: Sequence[int], records: Buffer) -> set[int]:
     """Also those in traces that do not count."""
-    _, number, contexts = codec.contexts(records)
-    return {offsets[number + distance] for distance, _ in contexts_in(contexts)}
+    _, number, entries, _ = codec.contexts(records)
+    return {offsets[number + distance] for distance, _ in PackedContexts(entries)}
 
 
 def _plain(chosen: Sampler, partition: int, offsets: Sequence[int]) -> list[Place]:
@@ -127,6 +128,12 @@ def place_of(record: Record, offset: int | None = None, delivery: int = 0) -> Pl
 
 
 def context_in(headers: Iterable[tuple[str, bytes]]) -> TraceContext | None:
-    """The last one counts, as with other headers."""
-    values = [value for name, value in headers if name == TRACEPARENT]
-    return parse_traceparent(values[-1]) if values else None
+    """The last of each of the two headers counts, as with others."""
+    parent = state = None
+    for name, value in headers:
+        if name == TRACEPARENT:
+            parent = value
+        elif name == TRACESTATE:
+            state = value
+    context = None if parent is None else parse_traceparent(parent)
+    return context if context is None or state is None else context._replace(state=parse_tracestate(state))

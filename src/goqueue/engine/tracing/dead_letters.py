@@ -13,9 +13,9 @@ from goqueue.engine.tracing.runs import runs_for
 from goqueue.errors import UnknownTopic
 from goqueue.model.log import LogId
 from goqueue.model.record import Record
-from goqueue.model.span import Operation, spans_of
+from goqueue.model.span import ErrorType, Operation, spans_of
 from goqueue.model.topic import TopicName
-from goqueue.model.trace import TRACEPARENT, TraceContext
+from goqueue.model.trace import SAMPLED, TRACEPARENT, TRACESTATE, TraceContext
 
 if TYPE_CHECKING:
     from goqueue.engine.queue.states import QueueState
@@ -26,15 +26,18 @@ __all__ = ["note_dead", "note_expired", "note_redriven", "with_trace"]
 def with_trace(
     broker: Broker, state: "QueueState", record: Record, delivery: int, headers: tuple[tuple[str, bytes], ...]
 ) -> tuple[tuple[str, bytes], ...]:
-    """The headers of a letter: one whose record carries no context gets that of the span in which it died."""
-    place = place_of(record, delivery=delivery)
-    if not broker.tracing.is_on or place.context is not None:
+    """The headers of a letter: its context is the span in which its record died, in the trace of that record."""
+    if not broker.tracing.is_on:
         return headers
+    place = place_of(record, delivery=delivery)
     topic = broker.catalog.topic(TopicName(state.log.topic))
     (run,) = runs_for(topic, state.log.partition, (place,), Operation.DLQ, 0, 0, group=state.group)
     (span,) = spans_of(run)
-    context = TraceContext(span.trace_id, span.span_id)
-    return (*(one for one in headers if one[0] != TRACEPARENT), (TRACEPARENT, context.traceparent))
+    flags = SAMPLED if place.context is None else place.context.flags
+    context = TraceContext(span.trace_id, span.span_id, flags)
+    # The state of a trace that the record does not carry means nothing.
+    replaced = (TRACEPARENT, TRACESTATE) if place.context is None else (TRACEPARENT,)
+    return (*(one for one in headers if one[0] not in replaced), (TRACEPARENT, context.traceparent))
 
 
 def note_dead(
@@ -45,6 +48,7 @@ def note_dead(
     target: LogId,
     base_offset: int,
     reason: str,
+    error_type: ErrorType,
     start_ns: int,
     transaction: int = 0,
 ) -> None:
@@ -63,6 +67,7 @@ def note_dead(
         end_ns,
         group=state.group,
         error=reason,
+        error_type=error_type,
         transaction=transaction,
     )
     broker.tracing.note_all(
@@ -77,7 +82,13 @@ def note_expired(broker: Broker, state: "QueueState", expired: Sequence[Place], 
         topic = broker.catalog.topic(TopicName(state.log.topic))
     except UnknownTopic:
         return
-    runs = runs_for(topic, state.log.partition, expired, Operation.EXPIRE, now, now, group=state.group, error="expired")
+    error = ErrorType.EXPIRED
+    runs = runs_for(
+        *(topic, state.log.partition, expired, Operation.EXPIRE, now, now),
+        group=state.group,
+        error=error,
+        error_type=error,
+    )
     broker.tracing.note_all(runs)
 
 

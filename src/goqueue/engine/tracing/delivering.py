@@ -16,7 +16,7 @@ from goqueue.engine.visibility import hidden
 from goqueue.errors import GoQueueError, UnknownTopic
 from goqueue.model.log import LogId
 from goqueue.model.runs import runs_of
-from goqueue.model.span import Operation
+from goqueue.model.span import ErrorType, Operation
 from goqueue.model.topic import Topic, TopicName
 
 if TYPE_CHECKING:
@@ -96,9 +96,10 @@ async def note_settled(
     operation: Operation,
     *,
     error: str = "",
+    error_type: ErrorType | None = None,
     transaction: int = 0,
 ) -> None:
-    """They were acknowledged, or with an error, failed."""
+    """They were acknowledged, or with an error, failed: in words, and which kind it is."""
     topic = _topic(broker, state.log)
     if topic is None or not what.offsets:
         return
@@ -123,6 +124,7 @@ async def note_settled(
         end_ns,
         group=state.group,
         error=error,
+        error_type=error_type or "",
         member=what.member,
         transaction=transaction,
     )

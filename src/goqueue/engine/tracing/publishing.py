@@ -117,6 +117,7 @@ def _note_refusals(
                 partition,
                 place.offset,
                 error=refusal.code,
+                error_type=refusal.code,
                 key=place.key,
                 id=place.id,
                 context=place.context,

@@ -22,6 +22,7 @@ def runs_for(
     *,
     group: str = "",
     error: str = "",
+    error_type: str = "",
     member: str = "",
     transaction: int = 0,
 ) -> list[SpanRun]:
@@ -47,6 +48,7 @@ def runs_for(
             transaction,
             step,
             contexts,
+            error_type,
         )
         for offset, length, context, key, text, delivery, step, contexts in places
     ]

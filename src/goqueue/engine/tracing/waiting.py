@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from goqueue import codec
 from goqueue.core.tracing.sampling import Sampler, sampler
+from goqueue.core.transactions.endings import ABORTED_BY_PRODUCER, TIME_IS_UP
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
 from goqueue.engine.queue.gather import gather
@@ -13,7 +16,7 @@ from goqueue.engine.tracing.runs import runs_for
 from goqueue.errors import GoQueueError
 from goqueue.model.record import Record
 from goqueue.model.runs import offsets_of, runs_of
-from goqueue.model.span import Operation, SpanRun
+from goqueue.model.span import ErrorType, Operation, SpanRun
 from goqueue.model.topic import TopicName
 
 if TYPE_CHECKING:
@@ -68,11 +71,15 @@ async def _note_fired(broker: Broker, partition: Partition, chosen: Sampler, off
 
 
 def note_ended(broker: Broker, one: "Transaction", ended: "Ended") -> None:
-    """It was committed, or with an error, aborted."""
+    """Committed, or aborted, which is an error unless its producer gave up a transaction with nothing in it."""
     tracing = broker.tracing
-    if ended.committed and not sampler(tracing.settings.rate).has_offset(0, one.number):
+    is_fine = ended.committed or (one.is_empty and ended.why == ABORTED_BY_PRODUCER)
+    if is_fine and not sampler(tracing.settings.rate).has_offset(0, one.number):
         tracing.sampled_out += 1
         return
-    error = "" if ended.committed else ended.why or "aborted"
     now = broker.clock.now_ns()
-    tracing.note(SpanRun(Operation.TRANSACTION, one.began_at, now, error=error, transaction=one.number))
+    run = SpanRun(Operation.TRANSACTION, one.began_at, now, transaction=one.number)
+    if not is_fine:
+        error_type = ErrorType.TRANSACTION_TIMED_OUT if ended.why == TIME_IS_UP else ErrorType.ABORTED
+        run = msgspec.structs.replace(run, error=ended.why or "aborted", error_type=error_type)
+    tracing.note(run)

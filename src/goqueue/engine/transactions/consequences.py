@@ -19,6 +19,7 @@ from goqueue.engine.tracing.delivering import Settling, committed_offset, note_c
 from goqueue.errors import UnknownReceipt
 from goqueue.model.ids import InstantNs
 from goqueue.model.log import LogId
+from goqueue.model.span import ErrorType
 from goqueue.model.span import Operation as Span
 
 __all__ = ["GroupMoves", "QueueChanges"]
@@ -148,9 +149,11 @@ async def _note(broker: Broker, state: QueueState, pledge: Pledge, said: Settlin
         case "ack":
             await note_settled(broker, state, said, Span.ACK, transaction=number)
         case "reject" if pledge.cause == REJECTED:
-            await note_settled(broker, state, said, Span.REJECT, error=pledge.reason, transaction=number)
+            error, error_type = pledge.reason, ErrorType.REJECTED
+            await note_settled(broker, state, said, Span.REJECT, error=error, error_type=error_type, transaction=number)
         case _:
-            await note_settled(broker, state, said, Span.NACK, error=pledge.reason, transaction=number)
+            error, error_type = pledge.reason, ErrorType.NACKED
+            await note_settled(broker, state, said, Span.NACK, error=error, error_type=error_type, transaction=number)
 
 
 class GroupMoves:

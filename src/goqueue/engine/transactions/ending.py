@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from goqueue.core.transactions.coordinator import Coordinator
-from goqueue.core.transactions.endings import TIME_IS_UP
+from goqueue.core.transactions.endings import ABORTED_BY_PRODUCER, TIME_IS_UP
 from goqueue.core.transactions.events import Decided, Ended
 from goqueue.core.transactions.transaction import PartitionPart, State, Transaction
 from goqueue.engine.broker import COORDINATOR, Broker
@@ -35,7 +35,7 @@ async def commit(broker: Broker, number: int, producer_id: int, epoch: int) -> N
 
 async def abort(broker: Broker, number: int, producer_id: int, epoch: int) -> None:
     """None of it ever happened."""
-    await _end_own(broker, number, producer_id, epoch, committed=False, why="its producer aborted it")
+    await _end_own(broker, number, producer_id, epoch, committed=False, why=ABORTED_BY_PRODUCER)
 
 
 async def _end_own(broker: Broker, number: int, producer_id: int, epoch: int, *, committed: bool, why: str) -> None:

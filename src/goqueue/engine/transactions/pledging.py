@@ -15,7 +15,7 @@ from goqueue.core.transactions.transaction import Pledge
 from goqueue.engine.broker import COORDINATOR, Broker
 from goqueue.engine.group_commit import Done
 from goqueue.engine.ports import Operation
-from goqueue.engine.queue.dead_letters import FAILED, REJECTED, DeadLetters
+from goqueue.engine.queue.dead_letters import ERROR_TYPES, FAILED, REJECTED, DeadLetters
 from goqueue.engine.queue.settle import Lease, leased_records, retry_policy
 from goqueue.engine.queue.states import EVENT_BYTES, QueueState
 from goqueue.engine.tracing.dead_letters import note_dead
@@ -135,8 +135,10 @@ class _Pledging:
             await self._broker.queues.change(self._state, lambda held=held: self._held(held), write)  # type: ignore[misc]
             if self._broker.tracing.is_on:
                 number = self._ref.number
-                dead, copied = copies.dead, copies.letters
-                note_dead(self._broker, self._state, dead, copied, target.id, base, reason, start_ns, number)
+                dead, copied, error_type = copies.dead, copies.letters, ERROR_TYPES[cause]
+                note_dead(
+                    self._broker, self._state, dead, copied, target.id, base, reason, error_type, start_ns, number
+                )
             left = left[len(moved) :]
 
     def _held(self, offsets: BitMap64) -> Extended:

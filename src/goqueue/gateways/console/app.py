@@ -36,8 +36,9 @@ class Console:
         self._router = Router(self._routes(parts), redirect_slashes=False, default=self._unknown)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A page has one address, and answers with a slash at its end as well."""
         try:
-            await self._router(scope, receive, send)
+            await self._router({**scope, "path": scope["path"].rstrip("/")}, receive, send)
         except Exception as bug:
             self._report_bug(bug)
             failure = InternalError("the console failed to answer; the broker's log says why")
@@ -118,7 +119,7 @@ NO_ROOM = Problem(503, "server_busy", f"{MOST_STREAMS} pages are watching alread
 
 
 class _Pages:
-    """What stands at one path."""
+    """The pages of one path, by method."""
 
     def __init__(self, console: Console, pages: Mapping[str, Page]) -> None:
         self._console = console

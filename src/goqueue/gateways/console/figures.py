@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-__all__ = ["ago", "compact", "count", "moment", "rate", "share", "size", "span"]
+__all__ = ["ago", "compact", "count", "iso", "moment", "rate", "share", "size", "span"]
 
 NS_PER_S = 1_000_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -61,6 +61,11 @@ def moment(instant_ns: int) -> str:
     """UTC, to the millisecond."""
     seconds, rest = divmod(instant_ns, NS_PER_S)
     return f"{_EPOCH + timedelta(seconds=seconds):%Y-%m-%d %H:%M:%S}.{rest // 1_000_000:03d}"
+
+
+def iso(instant_ns: int) -> str:
+    """As a machine reads it: 2026-01-31T12:00:00.123Z."""
+    return moment(instant_ns).replace(" ", "T") + "Z"
 
 
 def ago(instant_ns: int, now_ns: int) -> str:

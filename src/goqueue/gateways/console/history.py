@@ -1,48 +1,24 @@
-"""The last ten minutes, second by second: what the tallies and gauges were, so that charts are full at once."""
+"""History of the broker for charts: its tallies and gauges, sampled once a second, so that charts are full at once."""
 
-from collections import deque
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from goqueue.engine.broker import Broker
+from goqueue.engine.slices import in_slices
 from goqueue.engine.tally import TopicTally
+from goqueue.gateways.console.timeline import Timeline
 
-__all__ = ["EVERY_MS", "KEPT", "MOST_TOPICS", "History", "Moment", "TopicMoment"]
+__all__ = ["EVERY_MS", "MOST_TOPICS", "History"]
 
 EVERY_MS = 1000
-KEPT = 600
 MOST_TOPICS = 200
-"""Of so many topics the last minutes are kept one by one; those beyond are in the sums only."""
+"""Topics whose last hour is kept one by one; those beyond are in the sums only."""
 NS_PER_S = 1_000_000_000
 
 
-class TopicMoment(NamedTuple):
-    """One second of one topic; all are per second."""
-
-    at: float
-    published: float
-    delivered: float
-    """Leased from the queue, or read by offset."""
-    acked: float
-    failed: float
-    dead_lettered: float
-    bytes_in: float
-
-
-class Moment(NamedTuple):
-    """One second of the broker: rates, and what there was at its end."""
-
-    at: float
-    published: float
-    delivered: float
-    acked: float
-    failed: float
-    dead_lettered: float
-    bytes_in: float
-    in_flight: float
-    delayed: float
-
-
 class _Counts(NamedTuple):
+    """Of one topic, since the broker started. `delivered` are leased from the queue, or read by offset."""
+
     published: int
     delivered: int
     acked: int
@@ -51,31 +27,46 @@ class _Counts(NamedTuple):
     bytes_in: int
 
 
+class _Seen(NamedTuple):
+    """A topic as it was at the last sample; its rates are in the order of its counts."""
+
+    tally: TopicTally
+    counts: _Counts
+    rates: Sequence[float]
+
+
 NOTHING = _Counts(0, 0, 0, 0, 0, 0)
+GAUGES = ("in_flight", "delayed")
 
 
 class History:
-    """Sampled once a second by `run`."""
+    """Sampled once a second by `run`. All columns but the gauges are rates per second."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._at_ns = broker.clock.now_ns()
-        self._before: dict[str, tuple[TopicTally, _Counts]] = {
-            name: (tally, _counts(tally)) for name, tally in broker.tally
-        }
-        self.moments: deque[Moment] = deque(maxlen=KEPT)
-        self._topics: dict[str, deque[TopicMoment]] = {}
+        self._before = {name: _Seen(tally, _counts(tally), NOTHING) for name, tally in broker.tally}
+        self.whole = Timeline((*_Counts._fields, *GAUGES))
+        self._topics: dict[str, Timeline] = {}
 
     async def run(self) -> None:
         """Until cancelled."""
         while True:
             await self._broker.clock.sleep_ms(EVERY_MS)
-            self.sample()
+            await self.sample()
 
-    def of(self, topic: str) -> deque[TopicMoment]:
-        return self._topics.get(topic, deque())
+    def of(self, topic: str) -> Timeline:
+        """Empty for a topic whose history is not kept."""
+        found = self._topics.get(topic)
+        return Timeline(_Counts._fields) if found is None else found
 
-    def sample(self) -> None:
+    def rate(self, topic: str, name: str) -> float:
+        """The newest one of any topic, whether its history is kept or not."""
+        seen = self._before.get(topic)
+        return 0.0 if seen is None else seen.rates[_Counts._fields.index(name)]
+
+    async def sample(self) -> None:
+        """In slices, as there may be ten thousand topics."""
         now = self._broker.clock.now_ns()
         passed = (now - self._at_ns) / NS_PER_S
         if passed <= 0:
@@ -85,32 +76,34 @@ class History:
         self._at_ns = now
         at = now / NS_PER_S
         sums = [0.0] * len(NOTHING)
-        seen: dict[str, tuple[TopicTally, _Counts]] = {}
-        for name, tally in self._broker.tally:
+        seen: dict[str, _Seen] = {}
+        async for name, tally in in_slices(self._broker.tally):
             counts = _counts(tally)
-            old_tally, old = self._before.get(name, (tally, NOTHING))
-            if old_tally is not tally:
-                old = NOTHING
-            rates = [max(0, new - before) / passed for new, before in zip(counts, old, strict=True)]
+            before = self._before.get(name)
+            old = before.counts if before is not None and before.tally is tally else NOTHING
+            rates = [max(0, new - was) / passed for new, was in zip(counts, old, strict=True)]
             sums = [total + rate for total, rate in zip(sums, rates, strict=True)]
-            seen[name] = (tally, counts)
-            self._note(name, TopicMoment(at, *rates))
+            seen[name] = _Seen(tally, counts, rates)
+            self._note(name, at, rates)
         for gone in self._topics.keys() - seen.keys():
             del self._topics[gone]
         self._before = seen
-        self.moments.append(Moment._make((at, *sums, self._broker.queues.leases.leased, self._delayed())))
+        self.whole.add(at, (*sums, self._broker.queues.leases.leased, await self._delayed()))
 
-    def _note(self, name: str, moment: TopicMoment) -> None:
+    def _note(self, name: str, at: float, rates: list[float]) -> None:
         kept = self._topics.get(name)
         if kept is None:
             if len(self._topics) >= MOST_TOPICS:
                 return
-            kept = self._topics[name] = deque(maxlen=KEPT)
-        kept.append(moment)
+            kept = self._topics[name] = Timeline(_Counts._fields)
+        kept.add(at, rates)
 
-    def _delayed(self) -> int:
-        broker = self._broker
-        return sum(len(one.delays) for topic in broker.catalog for one in broker.partitions(topic.name))
+    async def _delayed(self) -> int:
+        broker, total = self._broker, 0
+        async for topic in in_slices(list(broker.catalog)):
+            if topic.name in broker.catalog:
+                total += sum(len(one.delays) for one in broker.partitions(topic.name))
+        return total
 
 
 def _counts(tally: TopicTally) -> _Counts:

@@ -9,6 +9,7 @@ import msgspec
 
 from goqueue.engine.broker import Broker
 from goqueue.engine.browse import Place
+from goqueue.engine.group_lag import PartitionReach
 from goqueue.engine.workbench.desk import WORKBENCH, Desk, Letter, desk_of
 from goqueue.engine.workbench.search import Wanted, find
 from goqueue.gateways.console.forms import instant_ns
@@ -21,7 +22,7 @@ __all__ = ["Filter", "LetterRow", "desk_in", "is_on_list", "open_count", "rows_f
 
 PAGE_LETTERS = 50
 SEARCH_NS = 1_500_000_000
-"""So long one request looks for letters that fit; then it says how far it came."""
+"""Of one request for letters that fit; then it says how far it came."""
 TICK = re.compile(r"letter-([0-9]{1,5})\.([0-9]{1,18})", re.ASCII)
 
 Short = Annotated[str, msgspec.Meta(max_length=1000)]
@@ -79,19 +80,14 @@ def desk_in(visit: Visit) -> Desk:
 
 def is_on_list(visit: Visit) -> bool:
     """Whether what is answered goes into the page with the list of letters, which then has to be read again."""
-    return visit.is_partial and urlsplit(visit.header(b"hx-current-url")).path == link("dlq", visit.params["topic"])
+    shown = urlsplit(visit.header(b"hx-current-url")).path.rstrip("/")
+    return visit.is_partial and shown == link("dlq", visit.params["topic"])
 
 
 def open_count(broker: Broker, desk: Desk) -> int:
-    """Letters that nobody has dealt with, without reading them."""
-    total = 0
-    for partition in desk.partitions:
-        state = broker.queues.get(WORKBENCH, partition.id)
-        if state is None or not state.delivery.is_open:
-            total += max(0, partition.stable_offset - partition.log.start_offset)
-        else:
-            total += state.delivery.unsettled(partition.stable_offset)
-    return total
+    """Letters that were neither sent back nor purged, without reading them."""
+    found = (PartitionReach.of(one).of_queue(broker.queues.get(WORKBENCH, one.id), None) for one in desk.partitions)
+    return sum(one.lag for one in found)
 
 
 async def rows_from(broker: Broker, desk: Desk, wanted: Wanted, after: Place | None) -> LetterRows:

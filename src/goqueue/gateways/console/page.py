@@ -5,9 +5,10 @@ from typing import Any, Literal
 
 import msgspec
 
+from goqueue.gateways.console.timeline import Points
 from goqueue.gateways.console.visit import Visit
 
-__all__ = ["Answer", "Feed", "Html", "Live", "NavItem", "Page", "Part", "Points", "Redirect", "Update"]
+__all__ = ["Answer", "Feed", "Html", "Live", "NavItem", "Page", "Part", "Redirect", "Update"]
 
 
 class Html(msgspec.Struct, frozen=True):
@@ -37,24 +38,17 @@ class Page(msgspec.Struct, frozen=True):
     handler: Handler
 
 
-class Points(msgspec.Struct, frozen=True):
-    """More of a chart: instants in Unix seconds, and for each of its lines as many values."""
-
-    t: list[float]
-    y: list[list[float]]
-
-
 class Update(msgspec.Struct, frozen=True):
     """What is new: points by the name of the chart, values and fragments of HTML by the id of their element."""
 
     charts: dict[str, Points] = {}
     html: dict[str, str] = {}
     first: bool = False
-    """The charts begin anew with these points."""
+    """The charts start again with these points."""
 
 
 Feed = Callable[[Visit, bool], Awaitable[Update]]
-"""Asked once a second for as long as somebody watches; the second argument says whether it is the first time."""
+"""Asked once a second while a page is open; the second argument says whether it is the first time."""
 
 
 class Live(msgspec.Struct, frozen=True):

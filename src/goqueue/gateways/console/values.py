@@ -122,7 +122,9 @@ def _decode(readers: Mapping[int, Callable[[bytes], Any]], value: bytes | None) 
         return None
     note = f"schema {schema_id}"
     try:
-        text = json.dumps(readers[schema_id](value), indent=2, ensure_ascii=False, default=_plain)
+        found = json.dumps(readers[schema_id](value), indent=2, ensure_ascii=False, default=_plain)
+        # JSON may name half a character, which no page can hold: it is shown by its name again.
+        text = found.encode(errors="backslashreplace").decode()
     except GoQueueError as error:
         return Shown("", UNDECODED, f"not decoded by {note}: {error.message}")
     except _UNREADABLE as error:

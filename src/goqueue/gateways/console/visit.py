@@ -11,8 +11,9 @@ from starlette.types import Scope
 from goqueue.engine.broker import Broker
 from goqueue.errors import InvalidRequest
 from goqueue.gateways.console.desk import Desk
+from goqueue.gateways.console.timeline import Minutes
 
-__all__ = ["Visit"]
+__all__ = ["RangeQuery", "Visit"]
 
 MOST_FIELDS = 200
 FORM_TYPE = b"application/x-www-form-urlencoded"
@@ -20,6 +21,12 @@ FORM_TYPE = b"application/x-www-form-urlencoded"
 _MISFIT = re.compile(r"(?P<words>.*?) - at `\$\.?(?P<field>[^`]*)`", re.DOTALL)
 
 T = TypeVar("T")
+
+
+class RangeQuery(msgspec.Struct, frozen=True):
+    """How much of the past the charts of a page show."""
+
+    minutes: Minutes = 10
 
 
 class Visit:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 import grpc.aio
 import msgspec
@@ -11,7 +12,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from goqueue.errors import InvalidRequest
 from goqueue.gateways.grpc.room import Room
-from goqueue.model.trace import TRACEPARENT, TRACESTATE, TraceHeaders, trace_headers
+from goqueue.model.trace import TraceHeaders, trace_headers
 
 __all__ = ["Call", "ClientGone", "Handler", "Service", "parse"]
 
@@ -49,6 +50,12 @@ class Call:
         self.is_stopping = False
         """Whether it is the broker that ends the call, as it stops; a handler learns of it by being cancelled."""
 
+    @property
+    def address(self) -> str:
+        """Where the client is, without the kind of address that gRPC puts in front."""
+        kind, _, rest = unquote(self._context.peer()).partition(":")
+        return rest if kind in ("ipv4", "ipv6") else f"{kind}:{rest}"
+
     async def send(self, response: Message) -> None:
         """Returns when the client, or what lies between, has room for more."""
         try:
@@ -64,8 +71,7 @@ class Call:
 
     def trace(self) -> TraceHeaders:
         """The trace that the call belongs to, as headers for its records."""
-        given = {name: _bytes(value) for name, value in self._context.invocation_metadata() or ()}
-        return trace_headers(given.get(TRACEPARENT, b""), given.get(TRACESTATE, b""))
+        return trace_headers((name, _bytes(value)) for name, value in self._context.invocation_metadata() or ())
 
 
 def parse(kind: type[Message], payload: bytes) -> Any:

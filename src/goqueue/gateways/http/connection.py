@@ -8,20 +8,35 @@ import asyncio
 from enum import Enum
 from typing import ClassVar, cast
 
+from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from goqueue.engine.traffic import ListenerTraffic
+from goqueue.engine.workers import WorkerClient, Workers
 from goqueue.gateways.http.limits import HttpLimits
 from goqueue.gateways.http.responses import ErrorBody, encode_json
 
-__all__ = ["BUSY", "LimitedConnection", "connections_within"]
+__all__ = ["BUSY", "LimitedConnection", "connections_within", "worker_client"]
 
+CONNECTION = "goqueue.connection"
+"""Under this name in the scope."""
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 def connections_within(limits: HttpLimits, traffic: ListenerTraffic) -> type["LimitedConnection"]:
     """The class that uvicorn is to make its connections from."""
     return type("Connection", (LimitedConnection,), {"limits": limits, "traffic": traffic})
+
+
+def worker_client(scope: Scope, workers: Workers) -> WorkerClient | None:
+    """Who polls with this request; None where there is no connection, as within the broker."""
+    connection: LimitedConnection | None = scope.get(CONNECTION)
+    if connection is None:
+        return None
+    if connection.client_of_workers is None:
+        host, port = scope["client"] or ("", 0)
+        connection.client_of_workers = workers.client("http", f"{host}:{port}")
+    return connection.client_of_workers
 
 
 class Reading(Enum):
@@ -45,6 +60,8 @@ class LimitedConnection(HttpToolsProtocol):
     _deadline: asyncio.TimerHandle | None = None
     _stalled_check: asyncio.TimerHandle | None = None
     _output: "_Output"
+    client_of_workers: WorkerClient | None = None
+    """Once a worker has polled on it."""
 
     # Life cycle.
 
@@ -57,6 +74,8 @@ class LimitedConnection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.traffic.connections -= 1
+        if self.client_of_workers is not None:
+            self.client_of_workers.close()
         self._stop_deadline()
         self._unset_keepalive_if_required()
         if self._stalled_check is not None:
@@ -97,6 +116,7 @@ class LimitedConnection(HttpToolsProtocol):
         self._stop_deadline()
         super().on_headers_complete()
         self.cycle.transport = cast(asyncio.Transport, self._output)
+        self.scope[CONNECTION] = self  # type: ignore[literal-required]
 
     def on_message_complete(self) -> None:
         self._reading = Reading.NOTHING

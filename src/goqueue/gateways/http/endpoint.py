@@ -10,8 +10,9 @@ from goqueue.gateways.http.dialects import OWN, Dialect
 
 __all__ = ["Endpoint", "Handler", "Nothing", "Reply", "keep"]
 
-Handler = Callable[[Broker, Any, Any, Any], Awaitable[Any]]
-"""Takes the broker, path parameters, query and body; returns what the endpoint answers, or a `Reply` with it."""
+Handler = Callable[..., Awaitable[Any]]
+"""Takes the broker, path parameters, query and body, and who asks if the endpoint is `of_worker`; returns what the
+endpoint answers, or a `Reply` with it."""
 
 
 async def keep(_: Broker, __: Any) -> None:
@@ -58,6 +59,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """A GET that changes something, so that web pages of other sites must not ask for it; other methods always do."""
     waits: bool = False
     """It may wait for something to happen; the wait ends when the client goes away or the broker stops."""
+    of_worker: bool = False
+    """Its handler is told on which connection the request came."""
     take_back: Callable[[Broker, Any], Awaitable[None]] = keep
     """What is to be done when it waited, and the client was gone when there was an answer."""
     always: bool = False

@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from goqueue.engine.broker import Broker
 from goqueue.errors import GoQueueError, InternalError
 from goqueue.gateways.http.asked import ASKED
+from goqueue.gateways.http.connection import worker_client
 from goqueue.gateways.http.dialects import DialectAt
 from goqueue.gateways.http.endpoint import Endpoint, Reply
 from goqueue.gateways.http.origin import check_page
@@ -91,7 +92,8 @@ class _Operation:
         query = self._reader.query(scope["query_string"])
         body = self._reader.body(message["body"])
         trace = read_trace(scope["headers"]) if self._endpoint.traced else ()
-        work = self._endpoint.handler(self._broker, params, query, body)
+        client = (worker_client(scope, self._broker.workers),) if self._endpoint.of_worker else ()
+        work = self._endpoint.handler(self._broker, params, query, body, *client)
         answer = await (self._waiting.result_of(work, receive, self._take_back) if self._endpoint.waits else work)
         if isinstance(answer, Reply):
             return self._encode(answer.content), answer.status, (*answer.headers, *trace)

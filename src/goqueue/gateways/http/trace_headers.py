@@ -8,6 +8,7 @@ from goqueue.model.trace import TRACEPARENT, TRACESTATE, TraceHeaders, trace_hea
 __all__ = ["NAMES", "Pairs", "read_trace", "trace_of_request"]
 
 NAMES = (TRACEPARENT, TRACESTATE)
+_NAMES = frozenset(name.encode() for name in NAMES)
 
 Pairs = tuple[tuple[bytes, bytes], ...]
 
@@ -16,8 +17,7 @@ _HEADERS: ContextVar[TraceHeaders] = ContextVar("trace_headers", default=())
 
 def read_trace(headers: Iterable[tuple[bytes, bytes]]) -> Pairs:
     """Note it for the records of this request; what of it the answer repeats."""
-    given = {name: value for name, value in headers if name in (b"traceparent", b"tracestate")}
-    found = trace_headers(given.get(b"traceparent", b""), given.get(b"tracestate", b""))
+    found = trace_headers((name.decode("latin-1"), value) for name, value in headers if name in _NAMES)
     _HEADERS.set(found)
     return tuple((b"traceparent", value) for name, value in found if name == TRACEPARENT)
 

@@ -24,6 +24,7 @@ cdef class Exchange(FrameProtocol):
     cdef public set tasks
     cdef public bint has_greeted
     cdef public bint is_closing
+    cdef public object client
 
     cpdef bint _take_frame(self, int opcode, int flags, long long correlation, head, tail) except -1
     cpdef reply(self, int opcode, long long correlation, bytes head, tail=*)

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import msgspec
 
+from goqueue.engine.workers import WorkerClient
 from goqueue.errors import GoQueueError, InvalidRequest
 from goqueue.gateways.native.limits import ConnectionLimits
 from goqueue.wire.native.frames import FrameFlag, Opcode, frame_head
@@ -66,6 +67,8 @@ class Exchange(FrameProtocol):
         self.tasks: set[asyncio.Task[None]] = set()
         self.has_greeted = False
         self.is_closing = False
+        self.client: WorkerClient | None = None
+        """Once something was asked on it that the broker remembers of whom."""
 
     # Life cycle.
 
@@ -79,6 +82,8 @@ class Exchange(FrameProtocol):
         self._under_way.clear()
         for task in self.tasks:
             task.cancel()
+        if self.client is not None:
+            self.client.close()
         self._home.closed(self)
 
     def close(self) -> None:
@@ -100,6 +105,12 @@ class Exchange(FrameProtocol):
     @property
     def requests_under_way(self) -> int:
         return len(self._under_way)
+
+    @property
+    def address(self) -> str:
+        """Where the client is."""
+        peer = self._transport.get_extra_info("peername")
+        return f"{peer[0]}:{peer[1]}" if peer else ""
 
     @property
     def frame_limit(self) -> int:

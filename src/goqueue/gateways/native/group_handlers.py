@@ -13,9 +13,9 @@ from goqueue.core.groups.views import Assignment
 from goqueue.engine import groups
 from goqueue.engine.broker import Broker
 from goqueue.engine.expiry import expires_at
+from goqueue.engine.group_views import MOST_WORKERS_SHOWN, GroupSummary, group_summaries, shown_state
 from goqueue.engine.queue.policies import set_policy
 from goqueue.engine.queue.positions import committed_offsets
-from goqueue.engine.slices import in_slices
 from goqueue.errors import InvalidRequest
 from goqueue.gateways.native.routes import Answer, Route
 from goqueue.model.log import LogId
@@ -23,8 +23,6 @@ from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
 
 __all__ = ["group_routes"]
-
-SLICE = 50
 
 
 def group_routes(broker: Broker) -> list[Route]:
@@ -98,8 +96,7 @@ def group_routes(broker: Broker) -> list[Route]:
         return reply, []
 
     async def listing(_: messages.ListGroups) -> Answer:
-        names = sorted(group.name for group in broker.groups)
-        found = [_summary(broker, name) async for name in in_slices(names, SLICE) if name in broker.groups]
+        found = [_summary(one) async for one in group_summaries(broker)]
         return messages.GroupList(tuple(found)), []
 
     async def describe(request: messages.DescribeGroup) -> Answer:
@@ -156,19 +153,19 @@ def _assigned(broker: Broker, name: str, assignment: Assignment) -> messages.Ass
     )
 
 
-def _summary(broker: Broker, name: str) -> messages.GroupSummary:
-    group = broker.groups.group(name)
-    view = group.describe()
-    lag = sum(one.lag for one in groups.lag_of(broker, view, group))
-    return messages.GroupSummary(name, view.state.value, _value(view.protocol), group.member_count, lag)
+def _summary(one: GroupSummary) -> messages.GroupSummary:
+    return messages.GroupSummary(
+        one.name, one.state.value, _value(one.protocol), one.members, one.lag, one.delayed, one.workers
+    )
 
 
 def _description(broker: Broker, name: str) -> messages.GroupDescription:
     group = broker.groups.group(name)
     view = group.describe()
+    workers = broker.workers.count(group)
     return messages.GroupDescription(
         name,
-        view.state.value,
+        shown_state(group, workers).value,
         _value(view.protocol),
         _value(view.assignor),
         view.generation,
@@ -184,12 +181,23 @@ def _description(broker: Broker, name: str) -> messages.GroupDescription:
         ),
         tuple(
             messages.PartitionLag(
-                one.partition.topic, one.partition.partition, one.committed, one.end, one.lag, one.member_id
+                one.partition.topic,
+                one.partition.partition,
+                one.committed,
+                one.end,
+                one.lag,
+                one.member_id,
+                one.delayed,
             )
-            for one in groups.lag_of(broker, view, group)
+            for one in groups.lag_of(broker, group)
         ),
         view.pause_reason,
         expires_at(broker, group),
+        tuple(
+            messages.WorkerDescription(one.consumer, one.protocol, one.address, one.since, one.in_flight)
+            for one in broker.workers.of(group, MOST_WORKERS_SHOWN)
+        ),
+        workers,
     )
 
 

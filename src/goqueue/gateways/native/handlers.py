@@ -16,12 +16,13 @@ from goqueue.engine.fetch import offset_at
 from goqueue.engine.producers import init_producer
 from goqueue.engine.topics import topic_size
 from goqueue.engine.traffic import FAILED, OK, REFUSED
+from goqueue.engine.workers import WorkerClient
 from goqueue.errors import GoQueueError, InternalError, InvalidRequest
 from goqueue.gateways.native.connection import Exchange
 from goqueue.gateways.native.fetching import FETCH_BYTES, Fetching
 from goqueue.gateways.native.outcomes import outcome_of
 from goqueue.gateways.native.publishing import Publishing
-from goqueue.gateways.native.routes import FAMILIES, Answer, AnswerSoon, AtOnce, Handler, by_opcode
+from goqueue.gateways.native.routes import FAMILIES, Answer, AnswerSoon, AtOnce, Handler, OfClient, by_opcode
 from goqueue.gateways.native.waits import Waits
 from goqueue.model.isolation import Isolation
 from goqueue.model.topic import TopicName
@@ -33,6 +34,8 @@ __all__ = ["Handlers"]
 PUBLISH = int(Opcode.PUBLISH)
 WAITING = frozenset({Opcode.FETCH, Opcode.TAKE, Opcode.HEARTBEAT})
 """Requests that may wait for something to happen, so how long they take says nothing."""
+OF_CLIENT = frozenset({Opcode.TAKE})
+"""Requests of which the broker remembers who asked."""
 WEIGHED = (messages.Fetch, messages.Take)
 """Requests that say how many bytes they want."""
 
@@ -43,6 +46,7 @@ class _Route(NamedTuple):
     decode: Callable[[memoryview], Any]
     handle: Handler
     at_once: AtOnce | None
+    is_of_client: bool
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -107,6 +111,8 @@ class Handlers:
         request = route.decode(head)
         if isinstance(request, WEIGHED):
             connection.weigh(correlation, min(max(request.max_bytes, 0), FETCH_BYTES))
+        if route.is_of_client:
+            request = OfClient(request, self._client_of(connection))
         where, at_once = (opcode, correlation), route.at_once
         if at_once is None or not at_once(request, self._answer_soon(connection, where, route, request)):
             self._run(connection, where, route, request)
@@ -119,8 +125,15 @@ class Handlers:
             self._known |= by_opcode(*FAMILIES[number](self._broker, self._waits))
         opcode, kind, handle, at_once = self._known[number]
         decode = msgspec.msgpack.Decoder[Any](kind).decode
-        route = self._routes[number] = _Route(opcode.name.lower(), opcode in WAITING, decode, handle, at_once)
+        name, waits = opcode.name.lower(), opcode in WAITING
+        route = self._routes[number] = _Route(name, waits, decode, handle, at_once, opcode in OF_CLIENT)
         return route
+
+    def _client_of(self, connection: Exchange) -> WorkerClient:
+        client: WorkerClient | None = connection.client
+        if client is None:
+            client = connection.client = self._broker.workers.client("native", connection.address)
+        return client
 
     def _run(self, connection: Exchange, where: tuple[int, int], route: _Route, request: Any) -> None:
         task = asyncio.get_running_loop().create_task(self._answer(connection, where, route, request))

@@ -10,7 +10,7 @@ from goqueue.errors import GoQueueError
 from goqueue.gateways.native.connection import Buffer
 from goqueue.gateways.native.fetching import FETCH_BYTES
 from goqueue.gateways.native.leases import check_leases, lease_of
-from goqueue.gateways.native.routes import AnswerSoon, Route
+from goqueue.gateways.native.routes import AnswerSoon, OfClient, Route
 from goqueue.gateways.native.waits import Waits
 from goqueue.wire.native import messages
 from goqueue.wire.native.frames import Opcode
@@ -31,14 +31,14 @@ class QueueHandlers:
 
     # At once.
 
-    def take_at_once(self, request: messages.Take, answer: AnswerSoon) -> bool:
+    def take_at_once(self, asked: OfClient, answer: AnswerSoon) -> bool:
         """Whether it will be answered without a task of its own, which is told to look if it turns out differently."""
 
         def taken(found: Taken | Exception | None) -> bool:
             return answer(_taken([found]) if isinstance(found, Taken) else found)
 
         try:
-            return poll_at_once(self._broker, self._wanted(request), taken)
+            return poll_at_once(self._broker, self._wanted(asked), taken)
         except GoQueueError:
             # It is refused in the usual way.
             return False
@@ -63,10 +63,11 @@ class QueueHandlers:
 
     # In a task.
 
-    async def take(self, request: messages.Take) -> tuple[messages.TakeReply, list[Buffer]]:
-        return _taken(await self._waits.wait(poll(self._broker, self._wanted(request)), _nothing))
+    async def take(self, asked: OfClient) -> tuple[messages.TakeReply, list[Buffer]]:
+        return _taken(await self._waits.wait(poll(self._broker, self._wanted(asked)), _nothing))
 
-    def _wanted(self, request: messages.Take) -> Poll:
+    def _wanted(self, asked: OfClient) -> Poll:
+        request: messages.Take = asked.request
         return Poll(
             request.group,
             request.consumer,
@@ -78,6 +79,7 @@ class QueueHandlers:
             request.visibility_ms,
             request.key_order,
             request.start,
+            asked.client,
         )
 
     async def settle(self, request: messages.Settle) -> tuple[messages.SettleReply, list[Buffer]]:

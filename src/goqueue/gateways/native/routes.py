@@ -4,10 +4,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
 from goqueue.engine.broker import Broker
+from goqueue.engine.workers import WorkerClient
 from goqueue.gateways.native.waits import Waits
 from goqueue.wire.native.frames import Opcode
 
-__all__ = ["FAMILIES", "Answer", "AnswerSoon", "AtOnce", "Family", "Handler", "Known", "Route", "by_opcode"]
+__all__ = ["FAMILIES", "Answer", "AnswerSoon", "AtOnce", "Family", "Handler", "Known", "OfClient", "Route", "by_opcode"]
 
 Answer = tuple[Any, list[Any]]
 """Head and tail of a reply."""
@@ -20,6 +21,13 @@ AtOnce = Callable[[Any, AnswerSoon], bool]
 Route = tuple[Opcode, type, Handler] | tuple[Opcode, type, Handler, AtOnce]
 """Opcode, request type and what answers it; and what may do so at once."""
 Family = Callable[[Broker, Waits], list[Route]]
+
+
+class OfClient(NamedTuple):
+    """A request together with the connection on which it came, for handlers that have to know."""
+
+    request: Any
+    client: WorkerClient
 
 
 class Known(NamedTuple):

@@ -21,6 +21,8 @@ __all__ = ["BY_ID", "Deduplicated", "as_records", "distinct", "distinct_within",
 
 BY_ID = "header:goqueue-id"
 WATERMARK = "1 hour"
+BATCH_RECORDS = 1_000_000
+"""In one trigger, also in the first, which finds all that the topic has."""
 ID, ITSELF = "_id", "_itself"
 
 Keep = Literal["first", "last"]
@@ -131,13 +133,17 @@ def follow(
     by: str = BY_ID,
     watermark: str = WATERMARK,
     for_ever: bool = False,
+    batch_records: int = BATCH_RECORDS,
 ) -> Deduplicated:
     """What has come since the last run with this checkpoint; for ever, until it is interrupted.
 
-    Every trigger reads all there is: partitions that are read at different speeds would be late to each other.
+    The partitions of a trigger are read up to the same time: at different speeds they would be late to each other.
     """
     _check(topic, into)
-    options = {"bootstrap": bootstrap, "subscribe": topic, "startingOffsets": "earliest", "includeHeaders": "true"}
+    options = {
+        **{"bootstrap": bootstrap, "subscribe": topic, "startingOffsets": "earliest", "includeHeaders": "true"},
+        **{"maxOffsetsPerTrigger": str(batch_records), "alignByTime": "true"},
+    }
     stream = spark.readStream.format("goqueue").options(**options).load()
     seen = stream.observe("source", F.count(F.lit(1)).alias("read"), _without(by).alias("without_id"))
     query = _start(distinct_within(seen, by, watermark), bootstrap, into, checkpoint, for_ever)

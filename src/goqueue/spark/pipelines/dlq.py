@@ -170,7 +170,9 @@ def _report(letters: "DataFrame", topic: str, folder: Path) -> list[dict[str, An
     """What is in the table of clusters."""
     report = Report(f"Dead letters of {topic}")
     found = report.frame("Clusters", clusters(letters))
-    report.note("Send one back with: goqueue pipeline dlq TOPIC --redrive --cluster NAME --dry-run")
+    if found:
+        name = found[0]["cluster"]
+        report.note(f"See what would be sent back: goqueue pipeline dlq {topic} --redrive --cluster {name} --dry-run")
     shown = [row["cluster"] for row in found if row["cluster"] != OTHERS][:PLOTTED]
     if found:
         first, last = min(row["first_seen"] for row in found), max(row["last_seen"] for row in found)

@@ -100,7 +100,6 @@ class _Load:
         self._options = options
         self._spark = spark
         self._table = Table(spark, options.to, topic)
-        self._places = Places(ReadOptions(bootstrap=options.server, topics=(topic,)))
         columns = options.schemas.get(topic)
         self._typing = find_typing(options.server, topic, columns=columns, registry=options.registry)
         self._starts: dict[int, int] = {}
@@ -120,8 +119,8 @@ class _Load:
         """Where a query that has done nothing yet begins: behind what the table has."""
         if self._table.files.names(f"{self._table.checkpoint}/commits"):
             return {}
-        logs = self._places.partitions()
-        first = {log.partition: at for log, at in self._places.given(logs, EARLIEST).items()}
+        with Places(ReadOptions(bootstrap=self._options.server, topics=(self._table.topic,))) as places:
+            first = {log.partition: at for log, at in places.given(places.partitions(), EARLIEST).items()}
         return first | self._table.ends()
 
     def _read(self) -> DataFrame:

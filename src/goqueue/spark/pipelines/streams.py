@@ -22,6 +22,8 @@ class Progress(msgspec.Struct):
     """None for sinks that Spark does not count for."""
     last_batch: int = -1
     watermark: str | None = None
+    observed: dict[str, int] = {}
+    """Sums of what the query observes, by name."""
 
     def take(self, query: StreamingQuery) -> None:
         for one in query.recentProgress:
@@ -31,6 +33,9 @@ class Progress(msgspec.Struct):
                 self.batches += 1
                 self.rows_in += one["numInputRows"]
                 told = one["sink"]["numOutputRows"]
+                for row in one["observedMetrics"].values():
+                    for name, number in row.asDict().items():
+                        self.observed[name] = self.observed.get(name, 0) + number
                 self.rows_out = None if self.rows_out is None or told < 0 else self.rows_out + told
 
 

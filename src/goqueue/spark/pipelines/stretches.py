@@ -71,11 +71,11 @@ def stretch_of(
 ) -> Stretch:
     """As of now; offsets that are not there are those nearest to them."""
     assigned = None if partitions is None else {topic: tuple(sorted(set(partitions)))}
-    places = Places(ReadOptions(bootstrap, topics=(topic,), assigned=assigned))
-    logs = places.partitions()
-    first, last = places.at(logs, "earliest"), places.at(logs, "latest")
-    starts = _offsets(places, start, first, last, otherwise=first)
-    ends = _offsets(places, end, first, last, otherwise=last)
+    with Places(ReadOptions(bootstrap, topics=(topic,), assigned=assigned)) as places:
+        logs = places.partitions()
+        first, last = places.at(logs, "earliest"), places.at(logs, "latest")
+        starts = _offsets(places, start, first, last, otherwise=first)
+        ends = _offsets(places, end, first, last, otherwise=last)
     return Stretch(
         bootstrap,
         topic,

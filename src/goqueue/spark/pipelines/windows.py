@@ -16,15 +16,20 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from goqueue.errors import InvalidRequest
 from goqueue.spark.failures import reason
-from goqueue.spark.pipelines.streams import finish, triggered
+from goqueue.spark.pipelines.identity import feature
+from goqueue.spark.pipelines.streams import Progress, finish, triggered
 
 __all__ = ["WindowOptions", "WindowsJob", "WindowsSummary", "as_records", "run", "windowed"]
 
 KEY = "key"
+READ, WITHOUT_TIME = "read", "without_time"
 
 
 class WindowOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Lengths are as Spark writes them: `1 minute`. `by`, `total` and `at` are fields of JSON values: `user.id`."""
+    """Lengths are as Spark writes them: `1 minute`.
+
+    `by`, `total` and `at` are field:NAME, of JSON values, or header:NAME; a name alone is a field: `user.id`.
+    """
 
     length: str = "1 minute"
     slide: str | None = None
@@ -59,6 +64,8 @@ class WindowsSummary(msgspec.Struct, frozen=True):
     windows: int | None
     """Told in this run; unknown for sinks that Spark does not count for."""
     watermark: str | None
+    without_time: int = 0
+    """Records that are in no window, as they do not say when they happened."""
 
 
 def windowed(frame: DataFrame, options: WindowOptions) -> DataFrame:
@@ -66,8 +73,8 @@ def windowed(frame: DataFrame, options: WindowOptions) -> DataFrame:
     try:
         rows = frame.select(
             _moment(options.at).alias("moment"),
-            (F.col(KEY).cast("string") if options.by is None else _field(options.by)).alias(KEY),
-            (F.lit("") if options.total is None else _field(options.total)).try_cast("double").alias("amount"),
+            (F.col(KEY).cast("string") if options.by is None else _text(options.by)).alias(KEY),
+            (F.lit("") if options.total is None else _text(options.total)).try_cast("double").alias("amount"),
         )
         window = F.window("moment", options.length, options.slide or options.length)
         groups = rows.withWatermark("moment", options.late).groupBy(window.alias("window"), KEY)
@@ -88,14 +95,13 @@ def _moment(field: str | None) -> Column:
     """Text of ISO 8601, or milliseconds since 1970; a record that says neither belongs to no window."""
     if field is None:
         return F.col("timestamp")
-    text = _field(field)
+    text = _text(field)
     return F.coalesce(F.timestamp_millis(text.try_cast("long")), text.try_cast("timestamp"))
 
 
-def _field(path: str) -> Column:
-    """As text; null for what is no JSON, or has no such field."""
-    steps = "".join(f"['{step}']" for step in path.removeprefix("$.").split("."))
-    return F.get_json_object(F.col("value").cast("string"), f"${steps}")
+def _text(what: str) -> Column:
+    """As text; null for a record that does not have it."""
+    return feature(what if ":" in what else f"field:{what}").cast("string")
 
 
 def as_records(windows: DataFrame) -> DataFrame:
@@ -108,7 +114,13 @@ def run(spark: SparkSession, job: WindowsJob, options: WindowOptions) -> Windows
     _check(job)
     reader = spark.readStream.format("goqueue").option("bootstrap", job.server).option("subscribe", job.topic)
     reader = reader.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", str(job.batch_records))
-    windows = windowed(reader.load(), options)
+    # Partitions that are read at different speeds would be late to each other.
+    reader = reader.option("alignByTime", "true")
+    if any(one is not None and one.startswith("header") for one in (options.by, options.total, options.at)):
+        reader = reader.option("includeHeaders", "true")
+    moment = _moment(options.at)
+    counts = F.count(F.lit(1)).alias(READ), F.count(F.when(moment.isNull(), 1)).alias(WITHOUT_TIME)
+    windows = windowed(reader.load().observe("windows", *counts), options)
     with TemporaryDirectory(prefix="goqueue-windows-") as nowhere:
         checkpoint = job.checkpoint or (f"{job.into_folder}/_checkpoint" if job.into_folder else nowhere)
         query_id: Future[str] = Future()
@@ -117,8 +129,21 @@ def run(spark: SparkSession, job: WindowsJob, options: WindowOptions) -> Windows
         query = triggered(writer, follow=job.follow, every=job.every).start()
         query_id.set_result(query.id)
         (done,) = finish([query], follow=job.follow)
+    _check_times(job, options, done)
     into = job.into_topic or job.into_folder or "console"
-    return WindowsSummary(job.topic, into, done.batches, done.rows_in, done.rows_out, done.watermark)
+    without_time = done.observed.get(WITHOUT_TIME, 0)
+    return WindowsSummary(job.topic, into, done.batches, done.rows_in, done.rows_out, done.watermark, without_time)
+
+
+def _check_times(job: WindowsJob, options: WindowOptions, done: Progress) -> None:
+    """A wrong name of a field shows in that no record has it."""
+    read = done.observed.get(READ, 0)
+    if read and done.observed[WITHOUT_TIME] == read:
+        raise InvalidRequest(
+            f"none of the {read:,} records of {job.topic} has a time in {options.at}",
+            hint="name a field of JSON (field:NAME) or a header (header:NAME) that has ISO 8601 or milliseconds since "
+            "1970, and give a new checkpoint",
+        )
 
 
 def _check(job: WindowsJob) -> None:

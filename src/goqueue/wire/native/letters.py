@@ -25,7 +25,17 @@ Cursor = tuple[int, int, int]
 
 
 class LetterSelect(msgspec.Struct, frozen=True, array_like=True):
-    """Which letters; None means all. `places` are partitions and offsets."""
+    """A selection of dead letters; None means all. `places` are partitions and offsets.
+
+    Example:
+
+        from goqueue import Admin
+        from goqueue.client import LetterSelect
+
+        with Admin() as admin:
+            for letter in admin.list_dead_letters("orders", LetterSelect(group="billing")).letters:
+                print(letter)
+    """
 
     reason: str | None = None
     cause: str | None = None
@@ -98,7 +108,17 @@ class LetterCounts(msgspec.Struct, frozen=True, array_like=True):
 
 
 class LetterEdit(msgspec.Struct, frozen=True, array_like=True):
-    """`changes` names what is to be different: value, key, headers."""
+    """A change of dead letters on their way back; `changes` names what is to be different: value, key, headers.
+
+    Example:
+
+        from goqueue import Admin
+        from goqueue.client import LetterEdit, LetterSelect
+
+        with Admin() as admin:
+            fixed = LetterEdit(changes=("value",), value=b"{}")
+            admin.redrive_dead_letters("orders", LetterSelect(reason="bad value"), fixed, dry_run=True)
+    """
 
     changes: tuple[str, ...] = ()
     value: bytes | None = None

@@ -82,6 +82,7 @@ __all__ = [
     "TopicPartition",
     "TopicReply",
     "Welcome",
+    "WorkerDescription",
 ]
 
 DurabilityName = Literal["memory", "fsync"]
@@ -387,11 +388,15 @@ class ListGroups(msgspec.Struct, frozen=True, array_like=True):
 
 
 class GroupSummary(msgspec.Struct, frozen=True, array_like=True):
+    """`delayed` records of queues are no part of the lag; `workers` take from queues and are no members."""
+
     group: str
     state: str
     protocol: str
     members: int
     lag: int
+    delayed: int = 0
+    workers: int = 0
 
 
 class GroupList(msgspec.Struct, frozen=True, array_like=True):
@@ -416,6 +421,17 @@ class PartitionLag(msgspec.Struct, frozen=True, array_like=True):
     end: int
     lag: int
     member_id: str | None
+    delayed: int = 0
+
+
+class WorkerDescription(msgspec.Struct, frozen=True, array_like=True):
+    """`protocol` and `address` are empty of one that only holds leases; `in_flight` is None where it is not known."""
+
+    consumer: str
+    protocol: str = ""
+    address: str = ""
+    since_ns: int | None = None
+    in_flight: int | None = None
 
 
 class GroupDescription(msgspec.Struct, frozen=True, array_like=True):
@@ -431,6 +447,9 @@ class GroupDescription(msgspec.Struct, frozen=True, array_like=True):
     """Why the broker paused it; empty when somebody asked for it."""
     expires_at_ns: int | None = None
     """When the empty group is forgotten, with its offsets and what it acknowledged; None while it is used."""
+    workers: tuple[WorkerDescription, ...] = ()
+    """The first of them."""
+    worker_count: int = 0
 
 
 class DeleteGroup(msgspec.Struct, frozen=True, array_like=True):

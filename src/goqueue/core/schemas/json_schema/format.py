@@ -8,6 +8,7 @@ import jsonschema_rs
 import msgspec
 
 from goqueue.core.schemas.formats import Incompatibility
+from goqueue.core.schemas.json_schema.alternatives import MOST_EXPLAINED, has_alternatives, is_explained_soon
 from goqueue.core.schemas.json_schema.compatibility import compare_shapes
 from goqueue.core.schemas.json_schema.documents import Documents
 from goqueue.core.schemas.json_schema.drafts import Draft
@@ -15,12 +16,13 @@ from goqueue.core.schemas.json_schema.patterns import PATTERN_OPTIONS
 from goqueue.core.schemas.json_schema.shape import Shape, shape_of
 from goqueue.errors import InvalidSchema, SchemaTooLarge
 
-__all__ = ["JsonSchema", "JsonSchemaFormat", "Violation"]
+__all__ = ["UNEXPLAINED", "JsonSchema", "JsonSchemaFormat", "Violation"]
 
 LARGEST_SCHEMA = 1 << 20
 LARGEST_ALL = 8 << 20
 DEEPEST_SCHEMA = 128
-MOST_VIOLATIONS = 10
+MOST_MISTAKES = 10
+UNEXPLAINED = "the value does not fit, and has too many parts or alternatives in the schema to say where"
 
 _DRAFTS: dict[str, tuple[Draft, type[Any]]] = {
     "json-schema.org/draft-04/schema": (Draft(4), jsonschema_rs.Draft4Validator),
@@ -48,22 +50,26 @@ class JsonSchema(msgspec.Struct, frozen=True, eq=False):
     draft: Draft
     shape: Shape
     validator: Any
+    has_alternatives: bool
 
-    def violations(self, value: bytes) -> list[Violation]:
-        """Why the bytes are not JSON that fits; nothing when they are. Formats are taken as annotations."""
+    def violation(self, value: bytes) -> Violation | None:
+        """Why the bytes are not JSON that fits; None when they are. Formats are taken as annotations.
+
+        Only the first reason: the validator would make an error of each part that does not fit before it gives one.
+        """
         try:
             decoded = msgspec.json.decode(value)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as reason:
-            return [Violation("", f"the bytes are not JSON: {reason}")]
-        found = []
+            return Violation("", f"the bytes are not JSON: {reason}")
         try:
-            for error in self.validator.iter_errors(decoded):
-                found.append(Violation(_pointer(error.instance_path), error.message))
-                if len(found) == MOST_VIOLATIONS:
-                    break
+            if self.has_alternatives and not is_explained_soon(self.shape, decoded):
+                return None if self.validator.is_valid(decoded) else Violation("", UNEXPLAINED)
+            self.validator.validate(decoded)
+        except jsonschema_rs.ValidationError as error:
+            return Violation(_pointer(error.instance_path), error.message)
         except ValueError as reason:
-            return [Violation("", f"the value cannot be checked: {reason}")]
-        return found
+            return Violation("", f"the value cannot be checked: {reason}")
+        return None
 
 
 class JsonSchemaFormat:
@@ -83,7 +89,8 @@ class JsonSchemaFormat:
             _check_against_metaschema(each, its_draft, name)
         documents = Documents(document, draft, known)
         validator = _compiled(kind, document, documents)
-        return JsonSchema(document, others, draft, shape_of(document, documents), validator)
+        shape = shape_of(document, documents)
+        return JsonSchema(document, others, draft, shape, validator, has_alternatives(shape))
 
     def canonical(self, parsed: JsonSchema) -> str:
         """Without spaces, names in order; the order of a list is left as it is."""
@@ -141,12 +148,27 @@ def _draft_of(document: Any, default: tuple[Draft, type[Any]]) -> tuple[Draft, t
 
 
 def _check_against_metaschema(document: Any, draft: Draft, what: str) -> None:
-    found = [
-        f"at #{_pointer(error.instance_path)}: {error.message}" for error in _metaschema(draft).iter_errors(document)
-    ]
-    if found:
-        more = f"; and {len(found) - MOST_VIOLATIONS} more" if len(found) > MOST_VIOLATIONS else ""
-        raise InvalidSchema(f"{what} is not valid {'; '.join(found[:MOST_VIOLATIONS])}{more}")
+    metaschema = _metaschema(draft)
+    if metaschema.is_valid(document):
+        return
+    found = [f"at #{_pointer(error.instance_path)}: {error.message}" for error in _mistakes(metaschema, document)]
+    more = f"; and {len(found) - MOST_MISTAKES} more" if len(found) > MOST_MISTAKES else ""
+    raise InvalidSchema(f"{what} is not valid {'; '.join(found[:MOST_MISTAKES])}{more}")
+
+
+def _mistakes(metaschema: Any, document: Any) -> Iterable[Any]:
+    """Only the first of a large schema: the validator makes errors of all before it gives one."""
+    parts, waiting = 0, [document]
+    while waiting and parts <= MOST_EXPLAINED:
+        parts += 1
+        waiting += _parts(waiting.pop())
+    if not waiting:
+        return metaschema.iter_errors(document)  # type: ignore[no-any-return]
+    try:
+        metaschema.validate(document)
+    except jsonschema_rs.ValidationError as error:
+        return (error,)
+    return ()
 
 
 @cache

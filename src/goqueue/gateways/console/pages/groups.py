@@ -1,13 +1,16 @@
-"""Consumer groups: who is in them, how far behind they are, and what an operator can do about it."""
+"""Groups: their members and workers, how far behind they are, and what an operator can do about it."""
 
+from collections import Counter
+from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
 from goqueue.core.delivery.group_policies import GroupPolicy
 from goqueue.core.groups.views import GroupView
-from goqueue.engine.broker import Broker
 from goqueue.engine.expiry import expires_at
+from goqueue.engine.group_load import group_loads
+from goqueue.engine.group_views import shown_state
 from goqueue.engine.groups import (
     OffsetReset,
     delete_group,
@@ -16,31 +19,34 @@ from goqueue.engine.groups import (
     reset_offsets,
 )
 from goqueue.engine.queue.policies import set_policy
+from goqueue.engine.slices import in_slices
 from goqueue.errors import GoQueueError, InvalidRequest
 from goqueue.gateways.console.answering import problem_of
 from goqueue.gateways.console.forms import duration_text, instant_ns
+from goqueue.gateways.console.group_rows import group_rows
 from goqueue.gateways.console.links import link
 from goqueue.gateways.console.page import Answer, Html, Live, NavItem, Page, Part, Redirect, Update
+from goqueue.gateways.console.sorted_pages import ListQuery, ordering, sorted_page
 from goqueue.gateways.console.visit import Visit
+from goqueue.gateways.console.workers import workers_of
 from goqueue.model.durations import parse_duration_ms
 
 __all__ = ["PART"]
 
-PAGE_ROWS = 100
 MOST_LAGS_SHOWN = 500
+MOST_MEMBERS_SHOWN = 200
+POLICY_LABELS = {
+    "visibility": "Visibility timeout",
+    "max_attempts": "Attempts",
+    "backoff": "First pause",
+    "backoff_max": "Longest pause",
+    "jitter": "Jitter, 0 to 1",
+    "offsets_retention": "Kept when empty",
+}
 
 
-class ListQuery(msgspec.Struct, frozen=True):
-    q: str = ""
-    page: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 1
-
-
-class GroupRow(NamedTuple):
+class NameAndLag(NamedTuple):
     name: str
-    state: str
-    is_paused: bool
-    members: int
-    topics: int
     lag: int
 
 
@@ -67,17 +73,23 @@ class Deletion(msgspec.Struct, frozen=True):
 
 async def listing(visit: Visit) -> Answer:
     query = visit.read_query(ListQuery)
-    names = sorted(group.name for group in visit.broker.groups if query.q.lower() in group.name.lower())
-    first = (query.page - 1) * PAGE_ROWS
-    values = {
-        "groups": [_row(visit.broker, name) for name in names[first : first + PAGE_ROWS]],
-        "total": len(names),
-        "first": first,
-        "q": query.q,
-        "page": query.page,
-        "has_more": first + PAGE_ROWS < len(names),
-    }
+    order = ordering(query.sort, lambda row: row.name, {"lag": lambda row: row.lag})
+    found = await sorted_page(_named(visit, query), order, query.page)
+    groups = await group_rows(visit.broker, [row.name for row in found.rows])
+    values = {"found": found, "groups": groups, "query": query}
     return Html("groups_rows.html" if visit.is_partial else "groups.html", values)
+
+
+async def _named(visit: Visit, query: ListQuery) -> AsyncIterator[NameAndLag]:
+    """Groups with the wanted words in their names; how far behind they are only if the list is sorted by it."""
+    broker, wanted = visit.broker, query.q.lower()
+    lags: Counter[str] = Counter()
+    if query.sort.removeprefix("-") == "lag":
+        async for load in group_loads(broker):
+            lags[load.group] += load.lag
+    async for group in in_slices(list(broker.groups)):
+        if wanted in group.name.lower() and group.name in broker.groups:
+            yield NameAndLag(group.name, lags[group.name])
 
 
 async def details(visit: Visit) -> Answer:
@@ -90,6 +102,7 @@ async def feed(visit: Visit, is_first: bool) -> Update:
         "group-facts": visit.fragment("group_facts.html", state),
         "lags": visit.fragment("group_lags.html", state),
         "members": visit.fragment("group_members.html", state),
+        "workers": visit.fragment("group_workers.html", state),
     }
     return Update({}, html, is_first)
 
@@ -111,7 +124,7 @@ async def reset(visit: Visit) -> Answer:
         wanted = OffsetReset(*_target(form), [form.topic] if form.topic else None, form.do == "preview")
         changes = await reset_offsets(visit.broker, name, wanted)
     except GoQueueError as refusal:
-        return Html("group.html", {**_values(visit), "problem": problem_of(refusal)}, 400)
+        return _refused(visit, "reset", refusal)
     if form.do == "preview":
         return Html("group.html", {**_values(visit), "changes": changes})
     return Redirect(_home(visit), "group-reset")
@@ -122,7 +135,7 @@ async def change_policy(visit: Visit) -> Answer:
     try:
         await set_policy(visit.broker, name, _policy(visit.read_form(PolicyForm)))
     except GoQueueError as refusal:
-        return Html("group.html", {**_values(visit), "problem": problem_of(refusal)}, 400)
+        return _refused(visit, "policy", refusal)
     return Redirect(_home(visit), "policy-changed")
 
 
@@ -133,20 +146,17 @@ async def delete(visit: Visit) -> Answer:
             raise InvalidRequest("the name does not match, so nothing was deleted", hint=f"type {name}")
         await delete_group(visit.broker, name)
     except GoQueueError as refusal:
-        return Html("group.html", {**_values(visit), "problem": problem_of(refusal)}, 400)
+        return _refused(visit, "delete", refusal)
     return Redirect(link("groups"), "group-deleted")
+
+
+def _refused(visit: Visit, dialog: str, refusal: GoQueueError) -> Answer:
+    """The page again, with the dialog open as it was filled in."""
+    return Html("group.html", {**_values(visit), "problem": problem_of(refusal), "failed": dialog}, 400)
 
 
 def _home(visit: Visit) -> str:
     return link("groups", visit.params["group"])
-
-
-def _row(broker: Broker, name: str) -> GroupRow:
-    group = broker.groups.group(name)
-    view = group.describe()
-    lags = lag_of(broker, view, group)
-    topics = len({one.partition.topic for one in lags})
-    return GroupRow(name, view.state.value, view.is_paused, len(view.members), topics, sum(one.lag for one in lags))
 
 
 def _values(visit: Visit) -> dict[str, Any]:
@@ -165,21 +175,32 @@ def _values(visit: Visit) -> dict[str, Any]:
             "jitter": "" if policy.retry_jitter is None else policy.retry_jitter,
             "offsets_retention": duration_text(policy.offsets_retention_ms),
         },
+        "labels": POLICY_LABELS,
         "changes": None,
         "problem": None,
+        "failed": "",
     }
 
 
 def _state(visit: Visit) -> dict[str, Any]:
     group = visit.broker.groups.group(visit.params["group"])
     view = group.describe()
-    lags = lag_of(visit.broker, view, group)
+    lags = lag_of(visit.broker, group)
+    workers = workers_of(visit.broker, group)
+    lag_of_member: Counter[str] = Counter()
+    for one in lags:
+        lag_of_member[one.member_id or ""] += one.lag
     return {
         "view": view,
+        "lag_of_member": lag_of_member,
+        "most_members": MOST_MEMBERS_SHOWN,
         "lags": lags[:MOST_LAGS_SHOWN],
         "lag_count": len(lags),
         "lag": sum(one.lag for one in lags),
+        "delayed": sum(one.delayed for one in lags),
         "most_behind": max((one.lag for one in lags), default=0) or 1,
+        "workers": workers,
+        "shown_state": shown_state(group, workers.total).value,
         "in_flight": sum(state.delivery.leased_count for state in visit.broker.queues.of_group(group.name)),
         "resting": sum(state.delivery.resting_count for state in visit.broker.queues.of_group(group.name)),
         "queue_logs": {state.log for state in visit.broker.queues.of_group(group.name) if state.delivery.is_open},

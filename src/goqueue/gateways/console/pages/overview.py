@@ -1,19 +1,18 @@
-"""The first page: what happens right now, and what deserves a look."""
+"""Overview: what the broker does now, and what deserves a look."""
 
-from itertools import islice
+import heapq
 from typing import NamedTuple
 
-from goqueue.engine.broker import Broker
-from goqueue.engine.groups import lag_of
-from goqueue.gateways.console.history import History, Moment
-from goqueue.gateways.console.page import Answer, Html, Live, NavItem, Page, Part, Points, Update
-from goqueue.gateways.console.visit import Visit
+from goqueue.gateways.console.desk import Desk
+from goqueue.gateways.console.group_rows import group_rows
+from goqueue.gateways.console.page import Answer, Html, Live, NavItem, Page, Part, Update
+from goqueue.gateways.console.timeline import RANGES
+from goqueue.gateways.console.topic_rows import TopicRow, lags, topic_rows
+from goqueue.gateways.console.visit import RangeQuery, Visit
 
 __all__ = ["PART"]
 
 MOST_ROWS = 8
-MOST_GROUPS = 1000
-"""Among so many the furthest behind are looked for."""
 
 
 class Signal(NamedTuple):
@@ -37,52 +36,28 @@ SIGNALS = (
 )
 
 
-class TopicRow(NamedTuple):
-    name: str
-    partitions: int
-    records: int
-    size: int
-    published: float
-    delivered: float
-
-
-class GroupRow(NamedTuple):
-    name: str
-    state: str
-    members: int
-    lag: int
-    is_paused: bool
-
-
 async def overview(visit: Visit) -> Answer:
-    return Html("overview.html", {"signals": SIGNALS, **_facts(visit), **_tables(visit)})
+    values = {"signals": SIGNALS, "ranges": RANGES, **_state(visit), **await _figures(visit)}
+    return Html("overview.html", values)
 
 
 async def feed(visit: Visit, is_first: bool) -> Update:
-    moments = list(visit.desk.history.moments)
-    new = moments if is_first else moments[-1:]
-    charts = {signal.name: _points(new, signal.name) for signal in SIGNALS}
-    tables = _tables(visit)
+    minutes = visit.read_query(RangeQuery).minutes
+    history = visit.desk.history.whole
+    charts = {one.name: history.points((one.name,), minutes, is_first=is_first) for one in SIGNALS}
+    values = {**_state(visit), **await _figures(visit)}
     html = {
-        "facts": visit.fragment("overview_facts.html", _facts(visit)),
-        "busiest": visit.fragment("overview_topics.html", tables),
-        "behind": visit.fragment("overview_groups.html", tables),
+        "facts": visit.fragment("overview_facts.html", values),
+        "busiest": visit.fragment("overview_topics.html", values),
+        "behind": visit.fragment("overview_groups.html", values),
     }
     return Update(charts, html, is_first)
 
 
-def _points(moments: list[Moment], name: str) -> Points:
-    return Points([one.at for one in moments], [[getattr(one, name) for one in moments]])
-
-
-def _facts(visit: Visit) -> dict[str, object]:
+def _state(visit: Visit) -> dict[str, object]:
     broker = visit.broker
-    logs = [broker.storage.log(log) for log in broker.storage.logs()]
     return {
         "topic_count": len(broker.catalog),
-        "partition_count": len(logs),
-        "record_count": sum(log.next_offset - log.start_offset for log in logs),
-        "stored": sum(log.size for log in logs),
         "group_count": len(broker.groups),
         "disk": broker.guard.used_share,
         "is_disk_full": broker.guard.is_full,
@@ -91,43 +66,25 @@ def _facts(visit: Visit) -> dict[str, object]:
     }
 
 
-def _tables(visit: Visit) -> dict[str, object]:
-    """With many groups, to know how far each is behind takes a while: it is found out once for all who watch."""
-    return visit.desk.recent("overview", lambda: _find_tables(visit))
+async def _figures(visit: Visit) -> dict[str, object]:
+    """Sums and tables: found out once for all who watch."""
+    return await visit.desk.recent("overview", lambda: _find_figures(visit.desk))
 
 
-def _find_tables(visit: Visit) -> dict[str, object]:
-    topics = topic_rows(visit.broker, visit.desk.history)
-    topics.sort(key=lambda row: (-(row.published + row.delivered), -row.records, row.name))
-    names = [group.name for group in islice(visit.broker.groups, MOST_GROUPS)]
-    groups = [_group_row(visit.broker, name) for name in names]
-    groups.sort(key=lambda row: (-row.lag, row.name))
-    return {"topics": topics[:MOST_ROWS], "groups": groups[:MOST_ROWS]}
+async def _find_figures(desk: Desk) -> dict[str, object]:
+    topics = await topic_rows(desk)
+    groups = await group_rows(desk.broker, [name for name, _ in (await lags(desk)).furthest])
+    return {
+        "partition_count": sum(row.partitions for row in topics),
+        "record_count": sum(row.records for row in topics),
+        "stored": sum(row.size for row in topics),
+        "topics": heapq.nsmallest(MOST_ROWS, topics, key=_by_traffic),
+        "groups": sorted(groups, key=lambda row: (-row.lag, row.name)),
+    }
 
 
-def topic_rows(broker: Broker, history: History) -> list[TopicRow]:
-    rows = []
-    for topic in broker.catalog:
-        partitions = broker.partitions(topic.name)
-        last = history.of(topic.name)
-        rows.append(
-            TopicRow(
-                topic.name,
-                topic.partitions,
-                sum(max(0, one.high_watermark - one.log.start_offset) for one in partitions),
-                sum(one.log.size for one in partitions),
-                last[-1].published if last else 0.0,
-                last[-1].delivered if last else 0.0,
-            )
-        )
-    return rows
-
-
-def _group_row(broker: Broker, name: str) -> GroupRow:
-    group = broker.groups.group(name)
-    view = group.describe()
-    lag = sum(one.lag for one in lag_of(broker, view, group))
-    return GroupRow(name, view.state.value, group.member_count, lag, view.is_paused)
+def _by_traffic(row: TopicRow) -> tuple[float, int, str]:
+    return -(row.published + row.delivered), -row.records, row.name
 
 
 PART = Part(

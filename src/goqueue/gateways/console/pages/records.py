@@ -1,4 +1,4 @@
-"""The records of a topic: newest first, or from a time, an offset or a key on; and each of them in full."""
+"""Records of a topic: newest first, or from a time, an offset or a key on, with a text in them; and each in full."""
 
 import re
 from typing import Annotated, Any, Literal, NamedTuple
@@ -21,9 +21,10 @@ from goqueue.model.topic import MOST_PARTITIONS, TopicName, topic_name
 __all__ = ["PART"]
 
 PAGE_RECORDS = 50
+MOST_TEXT = 200
 LARGEST = (1 << 63) - 1
 SEARCH_NS = 1_500_000_000
-"""So long one request looks for a key; then it says how far it came."""
+"""Of one request for a key or a text; then it says how far it came."""
 
 _PLACE = re.compile(r"[0-9]{1,19}\.[0-9]{1,5}\.[0-9]{1,19}", re.ASCII)
 Number = Annotated[int, msgspec.Meta(ge=0, lt=MOST_PARTITIONS)]
@@ -37,8 +38,14 @@ class RecordsQuery(msgspec.Struct, frozen=True):
     offset: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] = 0
     time: str = ""
     key: str = ""
+    text: Annotated[str, msgspec.Meta(max_length=MOST_TEXT)] = ""
     before: str = ""
     after: str = ""
+
+    @property
+    def is_search(self) -> bool:
+        """Then a page may be empty before the end."""
+        return self.at == "key" or bool(self.text)
 
 
 class RecordQuery(msgspec.Struct, frozen=True):
@@ -77,6 +84,8 @@ async def records(visit: Visit) -> Answer:
         "query": query,
         "rows": await _rows(visit.broker, window.found),
         "window": window,
+        "is_back": bool(query.before) or (query.at == "newest" and not query.after),
+        "now": visit.now,
         "older": _around(topic.name, query, before=window.older) if window.older else "",
         "newer": _around(topic.name, query, after=window.newer) if window.newer else "",
     }
@@ -107,11 +116,7 @@ class RecordPlace(msgspec.Struct, frozen=True):
 
 async def _window(broker: Broker, name: TopicName, query: RecordsQuery) -> Window:
     if query.before or (query.at == "newest" and not query.after):
-        before = _place(query.before) if query.before else None
-        page = await browse_back(broker, name, PAGE_RECORDS, partition=query.partition, before=before)
-        newest = page.found[-1] if page.found else None
-        newer = _text(_place_of(newest)) if newest is not None and before is not None else ""
-        return Window(_shown_order(query, page.found), _text(page.first) if page.first else "", newer)
+        return await _window_back(broker, name, query)
     selection = _selection(query)
     after = _place(query.after) if query.after else None
     began = broker.clock.now_ns()
@@ -122,26 +127,46 @@ async def _window(broker: Broker, name: TopicName, query: RecordsQuery) -> Windo
         page_found, last = page_found + part.found, part.last
         if last is None or page_found or broker.clock.now_ns() - began > SEARCH_NS:
             break
-    is_search = query.at == "key"
-    older = _text(_place_of(page_found[0])) if page_found and not is_search else ""
+    older = _text(_place_of(page_found[0])) if page_found and query.at != "key" else ""
     until = last.timestamp_ns if last is not None and not page_found else 0
     return Window(_shown_order(query, page_found), older, _text(last) if last else "", until)
 
 
+async def _window_back(broker: Broker, name: TopicName, query: RecordsQuery) -> Window:
+    first = before = _place(query.before) if query.before else None
+    began = broker.clock.now_ns()
+    while True:
+        page = await browse_back(
+            broker, name, PAGE_RECORDS, partition=query.partition, before=first, text=_wanted_text(query)
+        )
+        first = page.first
+        if first is None or page.found or broker.clock.now_ns() - began > SEARCH_NS:
+            break
+    newest = page.found[-1] if page.found else None
+    newer = _text(_place_of(newest)) if newest is not None and before is not None else ""
+    until = first.timestamp_ns if first is not None and not page.found else 0
+    return Window(_shown_order(query, page.found), _text(first) if first else "", newer, until)
+
+
+def _wanted_text(query: RecordsQuery) -> bytes | None:
+    return query.text.encode() if query.text else None
+
+
 def _selection(query: RecordsQuery) -> Selection:
+    text = _wanted_text(query)
     match query.at:
         case "time":
             if not query.time:
                 raise InvalidRequest("there is no time to seek", hint="write 2026-01-31 12:00:00 (UTC)")
-            return Selection(query.partition, from_ns=instant_ns(query.time, "Time"))
+            return Selection(query.partition, from_ns=instant_ns(query.time, "Time"), text=text)
         case "offset":
             if query.partition is None:
                 raise InvalidRequest("an offset is one of a partition", hint="choose a partition")
-            return Selection(query.partition, offset=query.offset)
+            return Selection(query.partition, offset=query.offset, text=text)
         case "key":
-            return Selection(query.partition, key=query.key.encode())
+            return Selection(query.partition, key=query.key.encode(), text=text)
         case _:
-            return Selection(query.partition)
+            return Selection(query.partition, text=text)
 
 
 def _shown_order(query: RecordsQuery, found: list[Found]) -> list[Found]:
@@ -166,6 +191,7 @@ def _place(text: str) -> Place:
 def _around(name: str, query: RecordsQuery, **place: str) -> str:
     """The same search at another place."""
     kept: dict[str, Any] = {"at": query.at, "partition": query.partition, "time": query.time, "key": query.key}
+    kept["text"] = query.text
     if query.at == "offset":
         kept["offset"] = query.offset
     return link("topics", name, "records", **kept, **place)

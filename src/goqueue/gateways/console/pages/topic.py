@@ -1,30 +1,31 @@
-"""One topic: how it fares, its partitions, its settings."""
+"""Topic page: what goes in and out, its partitions, its readers, its settings."""
 
-from itertools import islice
+import heapq
 from typing import NamedTuple
 
 import msgspec
 
 from goqueue.engine.broker import Broker
-from goqueue.engine.groups import lag_of
+from goqueue.engine.group_load import group_loads
+from goqueue.engine.group_views import shown_state
 from goqueue.engine.partition import Partition
 from goqueue.engine.topics import amend_topic, delete_topic
 from goqueue.errors import GoQueueError, InvalidRequest
 from goqueue.gateways.console.answering import problem_of
 from goqueue.gateways.console.desk import Desk
-from goqueue.gateways.console.history import TopicMoment
 from goqueue.gateways.console.links import link
-from goqueue.gateways.console.page import Answer, Html, Live, Page, Part, Points, Redirect, Update
+from goqueue.gateways.console.page import Answer, Html, Live, Page, Part, Redirect, Update
 from goqueue.gateways.console.pages.tabs import topic_tabs
+from goqueue.gateways.console.timeline import RANGES
 from goqueue.gateways.console.topic_form import SECTIONS, config_of, texts_of
-from goqueue.gateways.console.visit import Visit
+from goqueue.gateways.console.visit import RangeQuery, Visit
 from goqueue.model.topic import HASH_SPACE, Topic, TopicName, topic_name
 
 __all__ = ["PART"]
 
 MOST_PARTITIONS_SHOWN = 200
-MOST_GROUPS = 1000
-"""Among so many those that read the topic are looked for."""
+MOST_READERS = 100
+"""Groups that read the topic, those that are furthest behind."""
 CHARTS = (("published", "Published"), ("delivered", "Delivered"), ("acked", "Acknowledged"), ("failed", "Failures"))
 
 
@@ -53,20 +54,21 @@ class Deletion(msgspec.Struct, frozen=True):
 
 async def details(visit: Visit) -> Answer:
     topic = _topic(visit)
-    return Html("topic.html", {**_around(topic), "charts": CHARTS, **_state(visit.desk, topic)})
+    return Html("topic.html", {**_around(topic), "charts": CHARTS, "ranges": RANGES, **await _state(visit.desk, topic)})
 
 
 async def feed(visit: Visit, is_first: bool) -> Update:
     topic = _topic(visit)
-    moments = list(visit.desk.history.of(topic.name))
-    new = moments if is_first else moments[-1:]
-    state = _state(visit.desk, topic)
+    minutes = visit.read_query(RangeQuery).minutes
+    history = visit.desk.history.of(topic.name)
+    charts = {name: history.points((name,), minutes, is_first=is_first) for name, _ in CHARTS}
+    state = await _state(visit.desk, topic)
     html = {
         "topic-facts": visit.fragment("topic_facts.html", state),
         "partitions": visit.fragment("topic_partitions.html", {"topic": topic, **state}),
         "readers": visit.fragment("topic_readers.html", {"topic": topic, **state}),
     }
-    return Update({name: _points(new, name) for name, _ in CHARTS}, html, is_first)
+    return Update(charts, html, is_first)
 
 
 async def settings(visit: Visit) -> Answer:
@@ -108,7 +110,7 @@ def _form(topic: Topic, texts: dict[str, str]) -> dict[str, object]:
     return {**_around(topic), "sections": SECTIONS, "texts": texts, "problem": None}
 
 
-def _state(desk: Desk, topic: Topic) -> dict[str, object]:
+async def _state(desk: Desk, topic: Topic) -> dict[str, object]:
     broker = desk.broker
     partitions = broker.partitions(topic.name)
     tally = broker.tally.of(topic.name)
@@ -118,7 +120,7 @@ def _state(desk: Desk, topic: Topic) -> dict[str, object]:
         "delayed": sum(len(one.delays) for one in partitions),
         "partition_count": len(partitions),
         "partitions": [_row(topic, one) for one in partitions[:MOST_PARTITIONS_SHOWN]],
-        "readers": desk.recent(f"readers of {topic.name}", lambda: _readers(broker, topic.name)),
+        "readers": await desk.recent(f"readers of {topic.name}", lambda: _readers(broker, topic.name)),
         "tally": tally,
     }
 
@@ -139,18 +141,18 @@ def _row(topic: Topic, partition: Partition) -> PartitionRow:
     )
 
 
-def _readers(broker: Broker, name: TopicName) -> list[ReaderRow]:
+async def _readers(broker: Broker, name: TopicName) -> list[ReaderRow]:
+    lags: list[tuple[int, str]] = []
+    async for load in group_loads(broker):
+        if load.topic == name:
+            lags.append((load.lag, load.group))
     rows = []
-    for group in islice(broker.groups, MOST_GROUPS):
-        view = group.describe()
-        lags = [one.lag for one in lag_of(broker, view, group) if one.partition.topic == name]
-        if lags:
-            rows.append(ReaderRow(group.name, view.state.value, view.is_paused, sum(lags)))
-    return sorted(rows)
-
-
-def _points(moments: list[TopicMoment], name: str) -> Points:
-    return Points([one.at for one in moments], [[getattr(one, name) for one in moments]])
+    for lag, group_name in heapq.nlargest(MOST_READERS, lags):
+        if group_name in broker.groups:
+            group = broker.groups.group(group_name)
+            state = shown_state(group, broker.workers.count(group))
+            rows.append(ReaderRow(group_name, state.value, group.is_paused, lag))
+    return rows
 
 
 PART = Part(

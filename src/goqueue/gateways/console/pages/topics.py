@@ -1,28 +1,36 @@
-"""All topics, and a new one."""
+"""Topics: the list of all of them, and a new one."""
 
+from collections.abc import Callable, Mapping
 from typing import Annotated
 
 import msgspec
 
 from goqueue.core.catalog.catalog import DEFAULT_PARTITIONS
+from goqueue.engine.slices import in_slices
 from goqueue.engine.topics import create_topic
 from goqueue.errors import GoQueueError
 from goqueue.gateways.console.answering import problem_of
 from goqueue.gateways.console.links import link
 from goqueue.gateways.console.page import Answer, Html, NavItem, Page, Part, Redirect
-from goqueue.gateways.console.pages.overview import topic_rows
+from goqueue.gateways.console.sorted_pages import ListQuery, ordering, sorted_page
 from goqueue.gateways.console.topic_form import SECTIONS, config_of, texts_of
+from goqueue.gateways.console.topic_rows import TopicRow, topic_rows
 from goqueue.gateways.console.visit import Visit
 from goqueue.model.topic import MOST_PARTITIONS, TopicConfig, topic_name
 
 __all__ = ["PART"]
 
-PAGE_ROWS = 100
-
-
-class ListQuery(msgspec.Struct, frozen=True):
-    q: str = ""
-    page: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 1
+COLUMNS: Mapping[str, Callable[[TopicRow], float]] = {
+    "partitions": lambda row: row.partitions,
+    "records": lambda row: row.records,
+    "in": lambda row: row.published,
+    "out": lambda row: row.delivered,
+    "lag": lambda row: -1 if row.lag is None else row.lag,
+    "letters": lambda row: row.letters,
+    "kept": lambda row: row.retention_ms,
+    "size": lambda row: row.size,
+}
+"""That the list can be sorted by, beside the name."""
 
 
 class NewTopic(msgspec.Struct, frozen=True):
@@ -32,18 +40,10 @@ class NewTopic(msgspec.Struct, frozen=True):
 
 async def listing(visit: Visit) -> Answer:
     query = visit.read_query(ListQuery)
-    rows = [row for row in topic_rows(visit.broker, visit.desk.history) if query.q.lower() in row.name.lower()]
-    rows.sort(key=lambda row: row.name)
-    first = (query.page - 1) * PAGE_ROWS
-    values = {
-        "topics": rows[first : first + PAGE_ROWS],
-        "total": len(rows),
-        "first": first,
-        "q": query.q,
-        "page": query.page,
-        "has_more": first + PAGE_ROWS < len(rows),
-    }
-    return Html("topics_rows.html" if visit.is_partial else "topics.html", values)
+    wanted = query.q.lower()
+    rows = in_slices([row for row in await topic_rows(visit.desk) if wanted in row.name.lower()])
+    found = await sorted_page(rows, ordering(query.sort, lambda row: row.name, COLUMNS), query.page)
+    return Html("topics_rows.html" if visit.is_partial else "topics.html", {"found": found, "query": query})
 
 
 async def new(_: Visit) -> Answer:

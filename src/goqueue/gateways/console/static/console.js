@@ -40,6 +40,21 @@ document.addEventListener("keydown", (event) => {
 $("[data-keys]")?.addEventListener("click", () => $("#keys").showModal());
 $$("[data-close]").forEach((button) => button.addEventListener("click", () => button.closest("dialog").close()));
 
+// Dialogs: a button opens one, a click beside it closes it; one whose form was refused is open from the start.
+$$("[data-open]").forEach((button) => button.addEventListener("click", () => {
+  button.closest("details")?.removeAttribute("open");
+  $(button.dataset.open).showModal();
+}));
+$$("dialog").forEach((dialog) => dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); }));
+$$("[data-open-now]").forEach((dialog) => dialog.showModal());
+
+// A menu closes with Escape, and when something else is pressed.
+document.addEventListener("click", (event) => $$("details.menu-of[open]").forEach((one) => { if (!one.contains(event.target)) one.open = false; }));
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  $$("details.menu-of[open]").forEach((one) => { one.open = false; $("summary", one).focus(); });
+});
+
 // Copying: the text of another element, or of an attribute.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");

@@ -7,8 +7,8 @@ from goqueue.core.groups.views import Assignment, GroupView, MemberView
 from goqueue.engine import groups
 from goqueue.engine.broker import Broker
 from goqueue.engine.expiry import expires_at
+from goqueue.engine.group_views import MOST_WORKERS_SHOWN, group_summaries, shown_state
 from goqueue.engine.queue.policies import set_policy
-from goqueue.engine.slices import in_slices
 from goqueue.gateways.grpc.forms.asking import optional, read
 from goqueue.gateways.grpc.forms.showing import show
 from goqueue.gateways.grpc.held import HeldMembers
@@ -18,8 +18,6 @@ from goqueue.wire.grpc.v1 import groups_pb2 as wire
 from goqueue.wire.grpc.v1 import places_pb2
 
 __all__ = ["group_service"]
-
-SLICE = 50
 
 
 def group_service(broker: Broker, held: HeldMembers) -> Service:
@@ -91,29 +89,30 @@ class _Operators:
         self._broker = broker
 
     async def listing(self, _: wire.ListGroupsRequest, __: Call) -> wire.ListGroupsResponse:
-        names = sorted(group.name for group in self._broker.groups)
-        some = [self._summary(name) async for name in in_slices(names, SLICE) if name in self._broker.groups]
+        some = [show(wire.GroupSummary, one, group=one.name) async for one in group_summaries(self._broker)]
         return wire.ListGroupsResponse(groups=some)
-
-    def _summary(self, name: str) -> wire.GroupSummary:
-        group = self._broker.groups.group(name)
-        view = group.describe()
-        lag = sum(one.lag for one in groups.lag_of(self._broker, view, group))
-        return show(wire.GroupSummary, view, group=name, members=group.member_count, lag=lag)
 
     async def describe(self, request: wire.GetGroupRequest, _: Call) -> wire.GetGroupResponse:
         group = self._broker.groups.group(request.group)
         view = group.describe()
-        lags = groups.lag_of(self._broker, view, group)
+        lags = groups.lag_of(self._broker, group)
+        workers = self._broker.workers.count(group)
         found = show(
             wire.Group,
             view,
             group=view.name,
+            state=shown_state(group, workers),
             paused=view.is_paused,
             members=[show(wire.GroupMember, one.profile, **_member(one)) for one in view.members],
             lag=sum(one.lag for one in lags),
             partitions=[show(wire.PartitionLag, one, **one.partition._asdict()) for one in lags],
             expires_at_ns=expires_at(self._broker, group),
+            delayed=sum(one.delayed for one in lags),
+            workers=[
+                show(wire.GroupWorker, one, since_ns=one.since)
+                for one in self._broker.workers.of(group, MOST_WORKERS_SHOWN)
+            ],
+            worker_count=workers,
         )
         return wire.GetGroupResponse(group=found)
 

@@ -15,6 +15,7 @@ from goqueue.gateways.grpc.api.settling import settling_methods
 from goqueue.gateways.grpc.choices import start_of, wants_typed
 from goqueue.gateways.grpc.forms.asking import limited, optional
 from goqueue.gateways.grpc.forms.showing import show
+from goqueue.gateways.grpc.pollers import Pollers
 from goqueue.gateways.grpc.service import Call, Handler, Service
 from goqueue.wire.grpc.v1 import places_pb2
 from goqueue.wire.grpc.v1 import queue_pb2 as wire
@@ -30,7 +31,9 @@ NAME_BYTES = 8
 
 
 def queue_service(broker: Broker) -> Service:
-    async def take(request: wire.PollRequest, _: Call) -> wire.PollResponse:
+    pollers = Pollers(broker.workers)
+
+    async def take(request: wire.PollRequest, call: Call) -> wire.PollResponse:
         is_typed = wants_typed(request.form)
         wanted = Poll(
             request.group,
@@ -43,6 +46,7 @@ def queue_service(broker: Broker) -> Service:
             optional(request, "visibility_ms"),
             request.key_order,
             start_of(request.start),
+            pollers.at(call.address),
         )
         taken = await poll(broker, wanted)
         return wire.PollResponse(
@@ -54,6 +58,7 @@ def queue_service(broker: Broker) -> Service:
         is_typed = wants_typed(request.form)
         most = limited(optional(request, "max_in_flight"), USUAL_LIMIT, MOST_IN_FLIGHT)
         consumer = request.consumer or broker.entropy.token_bytes(NAME_BYTES).hex()
+        client = broker.workers.client("grpc", call.address)
         wanted = Poll(
             request.group,
             consumer,
@@ -62,17 +67,23 @@ def queue_service(broker: Broker) -> Service:
             visibility_ms=optional(request, "visibility_ms"),
             in_key_order=request.key_order,
             start=start_of(request.start),
+            client=client,
         )
-        while True:
-            room = await wait_for_room(broker, request.group, consumer, most, ALIVE_EVERY_MS)
-            limit = min(room, MOST_RECORDS)
-            taken = await poll(broker, msgspec.structs.replace(wanted, limit=limit)) if limit > 0 else []
-            async with put_back(broker, request.group, taken):
-                leases = [lease_out(wanted, part, typed=is_typed) for part in taken]
-                await call.send(wire.WorkResponse(leases=leases, consumer=consumer))
+        try:
+            while True:
+                room = await wait_for_room(broker, request.group, consumer, most, ALIVE_EVERY_MS)
+                limit = min(room, MOST_RECORDS)
+                taken = await poll(broker, msgspec.structs.replace(wanted, limit=limit)) if limit > 0 else []
+                async with put_back(broker, request.group, taken):
+                    leases = [lease_out(wanted, part, typed=is_typed) for part in taken]
+                    await call.send(wire.WorkResponse(leases=leases, consumer=consumer))
+        finally:
+            client.close()
 
     async def deliveries(_: wire.GetDeliveryStatsRequest, __: Call) -> wire.GetDeliveryStatsResponse:
-        return wire.GetDeliveryStatsResponse(queues=[show(wire.DeliveryStats, one) for one in reliability(broker)])
+        return wire.GetDeliveryStatsResponse(
+            queues=[show(wire.DeliveryStats, one) for one in await reliability(broker)]
+        )
 
     async def lanes(request: wire.GetLaneStatsRequest, _: Call) -> wire.GetLaneStatsResponse:
         found = await lanes_of(broker, group=optional(request, "group"), topic=optional(request, "topic"))

@@ -77,6 +77,8 @@ def _span(span: Span) -> wire.Span:
         trace_id=span.trace_id,
         span_id=span.span_id,
         parent_id=span.parent_id,
+        tracestate=span.tracestate,
+        links=span.links,
         partition=run.partition if is_record else None,
         offset=span.offset if is_record and span.offset >= 0 else None,
     )

@@ -114,7 +114,7 @@ async def purge_letters(broker: Broker, params: TopicParams, _: Nothing, body: P
 
 
 async def how_deliveries_fare(broker: Broker, _: Nothing, __: Nothing, ___: None) -> ReliabilityOut:
-    return ReliabilityOut([GroupReliability(**msgspec.structs.asdict(one)) for one in reliability(broker)])
+    return ReliabilityOut([GroupReliability(**msgspec.structs.asdict(one)) for one in await reliability(broker)])
 
 
 # What is asked.

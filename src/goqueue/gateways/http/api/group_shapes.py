@@ -50,6 +50,7 @@ __all__ = [
     "ResetDone",
     "RevokeBody",
     "Told",
+    "WorkerOut",
 ]
 
 LARGEST = (1 << 63) - 1
@@ -278,6 +279,10 @@ class GroupSummary(msgspec.Struct, frozen=True):
     protocol: str | None
     members: int
     lag: int
+    delayed: int
+    """Records of queues that are not due yet; they are no part of the lag."""
+    workers: int
+    """Consumers that take from queues and are no members."""
 
 
 class GroupList(msgspec.Struct, frozen=True):
@@ -306,6 +311,19 @@ class LagOut(msgspec.Struct, frozen=True):
     end: int
     lag: int
     member_id: str | None
+    delayed: int
+
+
+class WorkerOut(msgspec.Struct, frozen=True):
+    """A consumer that takes from queues and is no member; without an address it only holds leases."""
+
+    consumer: str
+    protocol: Literal["native", "http", "grpc"] | None
+    address: str | None
+    since: str | None
+    """When it was first heard of on its connection."""
+    in_flight: int | None
+    """Records that it has leased; null when several connections use the same consumer id."""
 
 
 class GroupOut(msgspec.Struct, frozen=True):
@@ -325,6 +343,11 @@ class GroupOut(msgspec.Struct, frozen=True):
     partitions: list[LagOut]
     expires_at: str | None
     """When the empty group is forgotten, with its offsets and what it acknowledged; null while it is used."""
+    delayed: int
+    """Records of queues that are not due yet; they are no part of the lag."""
+    workers: list[WorkerOut]
+    """At most 100 of them."""
+    worker_count: int
 
 
 class RebalanceOut(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from goqueue.core.delivery.delivery import Attempts
 from goqueue.core.delivery.group_policies import GroupPolicy
 from goqueue.core.groups.decisions.committing import OffsetAndMetadata
 from goqueue.core.groups.views import Assignment, GroupView
-from goqueue.engine import groups
+from goqueue.engine import group_views, groups
 from goqueue.engine.broker import Broker
 from goqueue.engine.browse import as_given
 from goqueue.engine.expiry import expires_at
@@ -23,6 +23,7 @@ from goqueue.engine.queue.policies import set_policy
 from goqueue.engine.queue.positions import committed_offsets
 from goqueue.engine.queue.receipts import Receipt
 from goqueue.engine.queue.take import Taken
+from goqueue.engine.workers import WorkerClient, WorkerView
 from goqueue.errors import GoQueueError, InvalidRequest
 from goqueue.gateways.http.api.group_shapes import (
     CooperativeJoinBody,
@@ -51,12 +52,13 @@ from goqueue.gateways.http.api.group_shapes import (
     ResetDone,
     RevokeBody,
     Told,
+    WorkerOut,
 )
 from goqueue.gateways.http.api.reading import message_of
 from goqueue.gateways.http.endpoint import Endpoint, Handler, Nothing, keep
 from goqueue.gateways.http.forms.times import duration_ms, instant_ns, instant_text
 from goqueue.gateways.http.forms.values import Form
-from goqueue.gateways.http.lists import json_list
+from goqueue.gateways.http.lists import json_list, json_stream
 from goqueue.model.log import LogId
 
 __all__ = ["ENDPOINTS", "partition_number"]
@@ -166,19 +168,17 @@ async def reset(broker: Broker, params: GroupParams, _: Nothing, body: ResetBody
 
 
 async def listing(broker: Broker, _: Nothing, __: Nothing, ___: None) -> msgspec.Raw:
-    def shown(name: str) -> GroupSummary | None:
-        return _summary(broker, name) if name in broker.groups else None
-
-    return await json_list("groups", sorted(group.name for group in broker.groups), shown)
+    return await json_stream("groups", (_summary(one) async for one in group_views.group_summaries(broker)))
 
 
 async def describe(broker: Broker, params: GroupParams, _: Nothing, __: None) -> GroupOut:
     group = broker.groups.group(params.group)
     view = group.describe()
-    lags = groups.lag_of(broker, view, group)
+    lags = groups.lag_of(broker, group)
+    workers = broker.workers.count(group)
     return GroupOut(
         view.name,
-        view.state.value,
+        group_views.shown_state(group, workers).value,
         view.protocol.value if view.protocol else None,
         view.assignor.value if view.assignor else None,
         view.generation,
@@ -198,11 +198,27 @@ async def describe(broker: Broker, params: GroupParams, _: Nothing, __: None) ->
         ],
         sum(one.lag for one in lags),
         [
-            LagOut(one.partition.topic, one.partition.partition, one.committed, one.end, one.lag, one.member_id)
+            LagOut(
+                one.partition.topic,
+                one.partition.partition,
+                one.committed,
+                one.end,
+                one.lag,
+                one.member_id,
+                one.delayed,
+            )
             for one in lags
         ],
         None if (at := expires_at(broker, group)) is None else instant_text(at),
+        sum(one.delayed for one in lags),
+        [_worker(one) for one in broker.workers.of(group, group_views.MOST_WORKERS_SHOWN)],
+        workers,
     )
+
+
+def _worker(one: WorkerView) -> WorkerOut:
+    since = None if one.since is None else instant_text(one.since)
+    return WorkerOut(one.consumer, one.protocol or None, one.address or None, since, one.in_flight)
 
 
 async def delete(broker: Broker, params: GroupParams, _: Nothing, __: None) -> Done:
@@ -252,11 +268,9 @@ def _rebalance(view: GroupView) -> RebalanceOut:
     )
 
 
-def _summary(broker: Broker, name: str) -> GroupSummary:
-    group = broker.groups.group(name)
-    view = group.describe()
-    lag = sum(one.lag for one in groups.lag_of(broker, view, group))
-    return GroupSummary(name, view.state.value, view.protocol.value if view.protocol else None, group.member_count, lag)
+def _summary(one: group_views.GroupSummary) -> GroupSummary:
+    protocol = one.protocol.value if one.protocol else None
+    return GroupSummary(one.name, one.state.value, protocol, one.members, one.lag, one.delayed, one.workers)
 
 
 def _by_topic(logs: tuple[LogId, ...]) -> Partitions:
@@ -276,7 +290,9 @@ def partition_number(text: str) -> int:
     return int(text)
 
 
-async def poll_group(broker: Broker, params: GroupParams, query: PollQuery, _: None) -> Polled:
+async def poll_group(
+    broker: Broker, params: GroupParams, query: PollQuery, _: None, client: WorkerClient | None
+) -> Polled:
     wait_ms = duration_ms(query.timeout, "timeout")
     if wait_ms > LONGEST_WAIT_MS:
         raise InvalidRequest(f"timeout must be at most {LONGEST_WAIT_MS // 1000}s, got {query.timeout[:60]}")
@@ -291,6 +307,7 @@ async def poll_group(broker: Broker, params: GroupParams, query: PollQuery, _: N
         visibility_ms=None if query.visibility is UNSET else duration_ms(query.visibility, "visibility"),
         in_key_order=query.order == "key",
         start=query.from_,
+        client=client,
     )
     taken = await poll(broker, wanted)
     form = None if query.format is UNSET else query.format
@@ -342,6 +359,7 @@ def _one(
     body: type | None = None,
     changes: bool = False,
     waits: bool = False,
+    of_worker: bool = False,
     take_back: Callable[[Broker, Any], Awaitable[None]] = keep,
 ) -> Endpoint:
     takes_group = "{group}" in path
@@ -358,6 +376,7 @@ def _one(
         errors=(404, 409) if takes_group else (),
         changes=changes,
         waits=waits,
+        of_worker=of_worker,
         take_back=take_back,
     )
 
@@ -373,6 +392,7 @@ ENDPOINTS = (
         query=PollQuery,
         changes=True,
         waits=True,
+        of_worker=True,
         take_back=take_back,
     ),
     _one("POST", f"{_AT}/join", "Become a member of a group", join, Joined, body=JoinBody),

@@ -236,7 +236,11 @@ class Redriven(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GroupReliability(msgspec.Struct, frozen=True):
-    """What is under way now; the counts from `acked` on are since the broker started."""
+    """What is under way now; the counts from `acked` to `dead_lettered` are since the broker started.
+
+    `lag` are the records that are ready, leased, deferred or waiting for a retry; those not due yet are `delayed`.
+    `workers` are those of the group in all of its topics.
+    """
 
     group: str
     topic: str
@@ -248,6 +252,10 @@ class GroupReliability(msgspec.Struct, frozen=True):
     rejected: int
     expired: int
     dead_lettered: int
+    ready: int
+    lag: int
+    delayed: int
+    workers: int
 
 
 class ReliabilityOut(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from goqueue.engine.tracing.queries import TracingFacts
 from goqueue.engine.tracing.standing import GroupStand, GroupState
 from goqueue.gateways.http.forms.times import instant_text
 from goqueue.gateways.http.forms.values import FormName, Headers, header_map, shown
-from goqueue.model.span import Operation, Span
+from goqueue.model.span import Operation, Span, SpanLink
 
 __all__ = [
     "TRACE_PATTERN",
@@ -35,6 +35,14 @@ Status = Literal["ok", "error"]
 TraceId = Annotated[str, Meta(description="32 hexadecimal digits")]
 
 
+class LinkOut(msgspec.Struct, frozen=True, kw_only=True):
+    """Another span that one belongs with."""
+
+    trace_id: TraceId
+    span_id: str
+    tracestate: str | UnsetType = UNSET
+
+
 class SpanOut(msgspec.Struct, frozen=True, kw_only=True):
     """One operation on one record. What does not apply is left out; `offset` is, of what was refused."""
 
@@ -55,12 +63,20 @@ class SpanOut(msgspec.Struct, frozen=True, kw_only=True):
     """Which delivery of the record to the group this belongs to, from 1 on."""
     member: str | UnsetType = UNSET
     error: str | UnsetType = UNSET
+    """In words: the reason that a worker gave, say."""
+    error_type: str | UnsetType = UNSET
+    """A stable code: that of a refusal, or `nacked`, `lease_expired`, `rejected`, `failed_too_often`, `expired`,
+    `aborted` or `transaction_timed_out`."""
     key: Any | UnsetType = UNSET
     key_format: FormName | UnsetType = UNSET
     id: str | UnsetType = UNSET
     target: str | UnsetType = UNSET
     """`topic/partition/offset` that the record went to."""
     transaction: int | UnsetType = UNSET
+    tracestate: str | UnsetType = UNSET
+    """That the record carries."""
+    links: list[LinkOut] | UnsetType = UNSET
+    """To where a record was created, and to its transaction."""
 
 
 class Spans(msgspec.Struct, frozen=True):
@@ -183,12 +199,19 @@ def span_out(span: Span) -> SpanOut:
         delivery=run.delivery or UNSET,
         member=run.member or UNSET,
         error=run.error or UNSET,
+        error_type=run.error_type or UNSET,
         key=key,
         key_format=key_format,
         id=run.id or UNSET,
         target=run.target or UNSET,
         transaction=run.transaction or UNSET,
+        tracestate=span.tracestate or UNSET,
+        links=[_link(link) for link in span.links] or UNSET,
     )
+
+
+def _link(link: SpanLink) -> LinkOut:
+    return LinkOut(trace_id=link.trace_id, span_id=link.span_id, tracestate=link.tracestate or UNSET)
 
 
 def trace_out(spans: list[Span]) -> TraceOut:

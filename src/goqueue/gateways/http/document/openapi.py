@@ -133,7 +133,9 @@ class _Schemas:
 def _complete(schema: Tree, kind: Any) -> None:
     """Add to the schema of a struct what its type does not say: rules between fields, and what each field is."""
     if "description" in schema:
-        schema["description"] = " ".join(schema["description"].split())
+        # An example in Python is for users of the client.
+        words, _, _ = schema["description"].partition("Example:\n\n")
+        schema["description"] = " ".join(words.split())
     for name, field in schema.get("properties", {}).items():
         if (text := field_description(kind, name, field.get("description"))) is not None:
             field["description"] = text

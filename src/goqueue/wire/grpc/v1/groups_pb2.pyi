@@ -28,6 +28,7 @@ class GroupState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     GROUP_STATE_REBALANCING: _ClassVar[GroupState]
     GROUP_STATE_STABLE: _ClassVar[GroupState]
     GROUP_STATE_DEAD: _ClassVar[GroupState]
+    GROUP_STATE_WORKING: _ClassVar[GroupState]
 GROUP_PROTOCOL_UNSPECIFIED: GroupProtocol
 GROUP_PROTOCOL_COOPERATIVE: GroupProtocol
 GROUP_PROTOCOL_EAGER: GroupProtocol
@@ -40,6 +41,7 @@ GROUP_STATE_EMPTY: GroupState
 GROUP_STATE_REBALANCING: GroupState
 GROUP_STATE_STABLE: GroupState
 GROUP_STATE_DEAD: GroupState
+GROUP_STATE_WORKING: GroupState
 
 class JoinGroupRequest(_message.Message):
     __slots__ = ("group", "client_id", "topics", "pattern", "protocol", "assignor", "session_ms", "instance_id", "member_id")
@@ -178,18 +180,22 @@ class ListGroupsResponse(_message.Message):
     def __init__(self, groups: _Optional[_Iterable[_Union[GroupSummary, _Mapping]]] = ...) -> None: ...
 
 class GroupSummary(_message.Message):
-    __slots__ = ("group", "state", "protocol", "members", "lag")
+    __slots__ = ("group", "state", "protocol", "members", "lag", "delayed", "workers")
     GROUP_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     PROTOCOL_FIELD_NUMBER: _ClassVar[int]
     MEMBERS_FIELD_NUMBER: _ClassVar[int]
     LAG_FIELD_NUMBER: _ClassVar[int]
+    DELAYED_FIELD_NUMBER: _ClassVar[int]
+    WORKERS_FIELD_NUMBER: _ClassVar[int]
     group: str
     state: GroupState
     protocol: GroupProtocol
     members: int
     lag: int
-    def __init__(self, group: _Optional[str] = ..., state: _Optional[_Union[GroupState, str]] = ..., protocol: _Optional[_Union[GroupProtocol, str]] = ..., members: _Optional[int] = ..., lag: _Optional[int] = ...) -> None: ...
+    delayed: int
+    workers: int
+    def __init__(self, group: _Optional[str] = ..., state: _Optional[_Union[GroupState, str]] = ..., protocol: _Optional[_Union[GroupProtocol, str]] = ..., members: _Optional[int] = ..., lag: _Optional[int] = ..., delayed: _Optional[int] = ..., workers: _Optional[int] = ...) -> None: ...
 
 class GetGroupRequest(_message.Message):
     __slots__ = ("group",)
@@ -204,7 +210,7 @@ class GetGroupResponse(_message.Message):
     def __init__(self, group: _Optional[_Union[Group, _Mapping]] = ...) -> None: ...
 
 class Group(_message.Message):
-    __slots__ = ("group", "state", "protocol", "assignor", "generation", "paused", "pause_reason", "leader_id", "members", "lag", "partitions", "expires_at_ns")
+    __slots__ = ("group", "state", "protocol", "assignor", "generation", "paused", "pause_reason", "leader_id", "members", "lag", "partitions", "expires_at_ns", "delayed", "workers", "worker_count")
     GROUP_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     PROTOCOL_FIELD_NUMBER: _ClassVar[int]
@@ -217,6 +223,9 @@ class Group(_message.Message):
     LAG_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_AT_NS_FIELD_NUMBER: _ClassVar[int]
+    DELAYED_FIELD_NUMBER: _ClassVar[int]
+    WORKERS_FIELD_NUMBER: _ClassVar[int]
+    WORKER_COUNT_FIELD_NUMBER: _ClassVar[int]
     group: str
     state: GroupState
     protocol: GroupProtocol
@@ -229,7 +238,24 @@ class Group(_message.Message):
     lag: int
     partitions: _containers.RepeatedCompositeFieldContainer[PartitionLag]
     expires_at_ns: int
-    def __init__(self, group: _Optional[str] = ..., state: _Optional[_Union[GroupState, str]] = ..., protocol: _Optional[_Union[GroupProtocol, str]] = ..., assignor: _Optional[_Union[Assignor, str]] = ..., generation: _Optional[int] = ..., paused: _Optional[bool] = ..., pause_reason: _Optional[str] = ..., leader_id: _Optional[str] = ..., members: _Optional[_Iterable[_Union[GroupMember, _Mapping]]] = ..., lag: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[PartitionLag, _Mapping]]] = ..., expires_at_ns: _Optional[int] = ...) -> None: ...
+    delayed: int
+    workers: _containers.RepeatedCompositeFieldContainer[GroupWorker]
+    worker_count: int
+    def __init__(self, group: _Optional[str] = ..., state: _Optional[_Union[GroupState, str]] = ..., protocol: _Optional[_Union[GroupProtocol, str]] = ..., assignor: _Optional[_Union[Assignor, str]] = ..., generation: _Optional[int] = ..., paused: _Optional[bool] = ..., pause_reason: _Optional[str] = ..., leader_id: _Optional[str] = ..., members: _Optional[_Iterable[_Union[GroupMember, _Mapping]]] = ..., lag: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[PartitionLag, _Mapping]]] = ..., expires_at_ns: _Optional[int] = ..., delayed: _Optional[int] = ..., workers: _Optional[_Iterable[_Union[GroupWorker, _Mapping]]] = ..., worker_count: _Optional[int] = ...) -> None: ...
+
+class GroupWorker(_message.Message):
+    __slots__ = ("consumer", "protocol", "address", "since_ns", "in_flight")
+    CONSUMER_FIELD_NUMBER: _ClassVar[int]
+    PROTOCOL_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    SINCE_NS_FIELD_NUMBER: _ClassVar[int]
+    IN_FLIGHT_FIELD_NUMBER: _ClassVar[int]
+    consumer: str
+    protocol: str
+    address: str
+    since_ns: int
+    in_flight: int
+    def __init__(self, consumer: _Optional[str] = ..., protocol: _Optional[str] = ..., address: _Optional[str] = ..., since_ns: _Optional[int] = ..., in_flight: _Optional[int] = ...) -> None: ...
 
 class GroupMember(_message.Message):
     __slots__ = ("member_id", "client_id", "instance_id", "generation", "partitions", "revoking")
@@ -248,20 +274,22 @@ class GroupMember(_message.Message):
     def __init__(self, member_id: _Optional[str] = ..., client_id: _Optional[str] = ..., instance_id: _Optional[str] = ..., generation: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[_places_pb2.TopicPartition, _Mapping]]] = ..., revoking: _Optional[_Iterable[_Union[_places_pb2.TopicPartition, _Mapping]]] = ...) -> None: ...
 
 class PartitionLag(_message.Message):
-    __slots__ = ("topic", "partition", "committed", "end", "lag", "member_id")
+    __slots__ = ("topic", "partition", "committed", "end", "lag", "member_id", "delayed")
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     PARTITION_FIELD_NUMBER: _ClassVar[int]
     COMMITTED_FIELD_NUMBER: _ClassVar[int]
     END_FIELD_NUMBER: _ClassVar[int]
     LAG_FIELD_NUMBER: _ClassVar[int]
     MEMBER_ID_FIELD_NUMBER: _ClassVar[int]
+    DELAYED_FIELD_NUMBER: _ClassVar[int]
     topic: str
     partition: int
     committed: int
     end: int
     lag: int
     member_id: str
-    def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., committed: _Optional[int] = ..., end: _Optional[int] = ..., lag: _Optional[int] = ..., member_id: _Optional[str] = ...) -> None: ...
+    delayed: int
+    def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., committed: _Optional[int] = ..., end: _Optional[int] = ..., lag: _Optional[int] = ..., member_id: _Optional[str] = ..., delayed: _Optional[int] = ...) -> None: ...
 
 class DeleteGroupRequest(_message.Message):
     __slots__ = ("group",)

@@ -242,7 +242,7 @@ class GetDeliveryStatsResponse(_message.Message):
     def __init__(self, queues: _Optional[_Iterable[_Union[DeliveryStats, _Mapping]]] = ...) -> None: ...
 
 class DeliveryStats(_message.Message):
-    __slots__ = ("group", "topic", "in_flight", "waiting_for_retry", "deferred", "acked", "nacked", "rejected", "expired", "dead_lettered")
+    __slots__ = ("group", "topic", "in_flight", "waiting_for_retry", "deferred", "acked", "nacked", "rejected", "expired", "dead_lettered", "ready", "lag", "delayed", "workers")
     GROUP_FIELD_NUMBER: _ClassVar[int]
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     IN_FLIGHT_FIELD_NUMBER: _ClassVar[int]
@@ -253,6 +253,10 @@ class DeliveryStats(_message.Message):
     REJECTED_FIELD_NUMBER: _ClassVar[int]
     EXPIRED_FIELD_NUMBER: _ClassVar[int]
     DEAD_LETTERED_FIELD_NUMBER: _ClassVar[int]
+    READY_FIELD_NUMBER: _ClassVar[int]
+    LAG_FIELD_NUMBER: _ClassVar[int]
+    DELAYED_FIELD_NUMBER: _ClassVar[int]
+    WORKERS_FIELD_NUMBER: _ClassVar[int]
     group: str
     topic: str
     in_flight: int
@@ -263,7 +267,11 @@ class DeliveryStats(_message.Message):
     rejected: int
     expired: int
     dead_lettered: int
-    def __init__(self, group: _Optional[str] = ..., topic: _Optional[str] = ..., in_flight: _Optional[int] = ..., waiting_for_retry: _Optional[int] = ..., deferred: _Optional[int] = ..., acked: _Optional[int] = ..., nacked: _Optional[int] = ..., rejected: _Optional[int] = ..., expired: _Optional[int] = ..., dead_lettered: _Optional[int] = ...) -> None: ...
+    ready: int
+    lag: int
+    delayed: int
+    workers: int
+    def __init__(self, group: _Optional[str] = ..., topic: _Optional[str] = ..., in_flight: _Optional[int] = ..., waiting_for_retry: _Optional[int] = ..., deferred: _Optional[int] = ..., acked: _Optional[int] = ..., nacked: _Optional[int] = ..., rejected: _Optional[int] = ..., expired: _Optional[int] = ..., dead_lettered: _Optional[int] = ..., ready: _Optional[int] = ..., lag: _Optional[int] = ..., delayed: _Optional[int] = ..., workers: _Optional[int] = ...) -> None: ...
 
 class GetLaneStatsRequest(_message.Message):
     __slots__ = ("group", "topic")

@@ -47,7 +47,7 @@ RECORD_FOUND_COMPACTED: RecordFound
 RECORD_FOUND_UNREADABLE: RecordFound
 
 class Span(_message.Message):
-    __slots__ = ("trace_id", "span_id", "parent_id", "operation", "start_ns", "end_ns", "topic", "partition", "offset", "group", "delivery", "member", "error", "key", "id", "target", "transaction")
+    __slots__ = ("trace_id", "span_id", "parent_id", "operation", "start_ns", "end_ns", "topic", "partition", "offset", "group", "delivery", "member", "error", "key", "id", "target", "transaction", "error_type", "tracestate", "links")
     TRACE_ID_FIELD_NUMBER: _ClassVar[int]
     SPAN_ID_FIELD_NUMBER: _ClassVar[int]
     PARENT_ID_FIELD_NUMBER: _ClassVar[int]
@@ -65,6 +65,9 @@ class Span(_message.Message):
     ID_FIELD_NUMBER: _ClassVar[int]
     TARGET_FIELD_NUMBER: _ClassVar[int]
     TRANSACTION_FIELD_NUMBER: _ClassVar[int]
+    ERROR_TYPE_FIELD_NUMBER: _ClassVar[int]
+    TRACESTATE_FIELD_NUMBER: _ClassVar[int]
+    LINKS_FIELD_NUMBER: _ClassVar[int]
     trace_id: str
     span_id: str
     parent_id: str
@@ -82,7 +85,20 @@ class Span(_message.Message):
     id: str
     target: str
     transaction: int
-    def __init__(self, trace_id: _Optional[str] = ..., span_id: _Optional[str] = ..., parent_id: _Optional[str] = ..., operation: _Optional[_Union[SpanOperation, str]] = ..., start_ns: _Optional[int] = ..., end_ns: _Optional[int] = ..., topic: _Optional[str] = ..., partition: _Optional[int] = ..., offset: _Optional[int] = ..., group: _Optional[str] = ..., delivery: _Optional[int] = ..., member: _Optional[str] = ..., error: _Optional[str] = ..., key: _Optional[bytes] = ..., id: _Optional[str] = ..., target: _Optional[str] = ..., transaction: _Optional[int] = ...) -> None: ...
+    error_type: str
+    tracestate: str
+    links: _containers.RepeatedCompositeFieldContainer[SpanLink]
+    def __init__(self, trace_id: _Optional[str] = ..., span_id: _Optional[str] = ..., parent_id: _Optional[str] = ..., operation: _Optional[_Union[SpanOperation, str]] = ..., start_ns: _Optional[int] = ..., end_ns: _Optional[int] = ..., topic: _Optional[str] = ..., partition: _Optional[int] = ..., offset: _Optional[int] = ..., group: _Optional[str] = ..., delivery: _Optional[int] = ..., member: _Optional[str] = ..., error: _Optional[str] = ..., key: _Optional[bytes] = ..., id: _Optional[str] = ..., target: _Optional[str] = ..., transaction: _Optional[int] = ..., error_type: _Optional[str] = ..., tracestate: _Optional[str] = ..., links: _Optional[_Iterable[_Union[SpanLink, _Mapping]]] = ...) -> None: ...
+
+class SpanLink(_message.Message):
+    __slots__ = ("trace_id", "span_id", "tracestate")
+    TRACE_ID_FIELD_NUMBER: _ClassVar[int]
+    SPAN_ID_FIELD_NUMBER: _ClassVar[int]
+    TRACESTATE_FIELD_NUMBER: _ClassVar[int]
+    trace_id: str
+    span_id: str
+    tracestate: str
+    def __init__(self, trace_id: _Optional[str] = ..., span_id: _Optional[str] = ..., tracestate: _Optional[str] = ...) -> None: ...
 
 class ListTracesRequest(_message.Message):
     __slots__ = ("limit",)

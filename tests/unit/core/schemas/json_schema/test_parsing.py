@@ -1,12 +1,13 @@
 """Which texts are JSON schemas, what is said about those that are not, and where references may lead."""
 
 import json
+import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goqueue.core.schemas.json_schema.format import JsonSchemaFormat
+from goqueue.core.schemas.json_schema.format import UNEXPLAINED, JsonSchemaFormat, Violation
 from goqueue.errors import InvalidSchema, SchemaTooLarge
 
 JSON = JsonSchemaFormat()
@@ -24,7 +25,7 @@ def parse(schema, references=None):
 
 
 def fits(schema, value):
-    return schema.violations(json.dumps(value).encode()) == []
+    return schema.violation(json.dumps(value).encode()) is None
 
 
 @pytest.mark.parametrize(("number", "name"), DRAFTS.items())
@@ -129,26 +130,65 @@ def test_schemas_that_differ_in_spaces_and_order_have_one_form():
 
 def test_a_value_that_does_not_fit_is_told_where_and_why():
     schema = parse({"properties": {"a/b": {"items": {"type": "integer"}}}, "required": ["c"]})
-    found = schema.violations(b'{"a/b": [1, "x"]}')
-    assert {(each.path, each.message) for each in found} == {
-        ("/a~1b/1", '"x" is not of type "integer"'),
-        ("", '"c" is a required property'),
-    }
+    wrong, lacking = schema.violation(b'{"a/b": [1, "x"], "c": 1}'), schema.violation(b'{"a/b": [1]}')
+    assert (wrong.path, wrong.message) == ("/a~1b/1", '"x" is not of type "integer"')
+    assert (lacking.path, lacking.message) == ("", '"c" is a required property')
 
 
-def test_no_more_reasons_are_given_than_one_can_read():
-    assert len(parse({"items": False}).violations(json.dumps(list(range(1000))).encode())) == 10
+DOUBLING = {
+    "$ref": "#/definitions/one",
+    "definitions": {
+        "one": {"anyOf": [{"$ref": "#/definitions/list"}, {"$ref": "#/definitions/list"}]},
+        "list": {"type": "array", "items": {"$ref": "#/definitions/one"}},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"items": {"type": "string"}}, list(range(200_000))),
+        ({"anyOf": [{"items": {"type": "string"}}]}, list(range(200_000))),
+        ({"additionalProperties": {"anyOf": [{"const": n} for n in range(200)]}}, {f"k{n}": -1 for n in range(20_000)}),
+        (DOUBLING, json.loads("[" * 60 + "1" + "]" * 60)),
+    ],
+    ids=["many items", "many items in an alternative", "many alternatives", "alternatives within each other"],
+)
+def test_why_a_value_does_not_fit_is_told_at_once_however_many_reasons_there_are(schema, value):
+    text = json.dumps(value).encode()
+    began = time.process_time()
+    assert parse(schema).violation(text) is not None
+    assert time.process_time() - began < 1
+
+
+def test_a_value_among_alternatives_is_told_where_it_does_not_fit():
+    optional = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+    schema = parse({"items": {"properties": dict.fromkeys("abc", optional)}})
+    rows = [dict.fromkeys("abc", "x") for _ in range(300)]
+    assert schema.violation(json.dumps(rows).encode()) is None
+    rows[298]["b"] = 7
+    assert schema.violation(json.dumps(rows).encode()).path == "/298/b"
+    assert schema.violation(json.dumps(rows * 10).encode()).message == UNEXPLAINED
+    rows[298]["b"] = None
+    assert schema.violation(json.dumps(rows * 10).encode()) is None
+
+
+def test_a_schema_with_many_mistakes_is_refused_at_once():
+    began = time.process_time()
+    with pytest.raises(InvalidSchema, match="is not valid at #/properties/"):
+        parse({"properties": {f"k{n}": 1 for n in range(50_000)}})
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize("value", [b"", b"{", b"\xff", b'"\xff"', b"[" * 100_000])
 def test_bytes_that_are_no_json_do_not_fit(value):
-    (violation,) = parse(True).violations(value)
+    violation = parse(True).violation(value)
     assert "not JSON" in violation.message
 
 
 def test_a_hostile_pattern_takes_no_time():
     schema = parse({"pattern": "^(a|aa)+$", "patternProperties": {"^(?=(a+)+$)b": {}}})
-    assert len(schema.violations(json.dumps("a" * 5000 + "b").encode())) == 1
+    assert schema.violation(json.dumps("a" * 5000 + "b").encode()) is not None
     other = parse({"properties": {"a" * 3000 + "b": {"type": "string"}}})
     assert JSON.incompatibilities(schema, other)
 
@@ -245,4 +285,4 @@ def test_any_json_is_a_schema_or_refused_as_none(document, other):
     assert JSON.incompatibilities(schema, schema) == []
     assert isinstance(JSON.incompatibilities(schema, parse({"type": ["object", "array"]})), list)
     assert isinstance(JSON.incompatibilities(parse({"properties": {"a": {"minimum": 1}}}), schema), list)
-    assert isinstance(schema.violations(b'{"a": [1]}'), list)
+    assert isinstance(schema.violation(b'{"a": [1]}'), Violation | None)

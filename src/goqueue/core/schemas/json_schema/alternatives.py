@@ -1,0 +1,71 @@
+"""Alternatives (`anyOf`, `oneOf`) in a schema, and how large the explanation of a value gets that fits none of them.
+
+The validator explains an alternative by all errors of all its branches, and by those of the alternatives within them.
+That may be millions of errors for a short value, while whether it fits at all is told at once.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from goqueue.core.schemas.json_schema.shape import Shape
+
+__all__ = ["MOST_EXPLAINED", "has_alternatives", "is_explained_soon"]
+
+MOST_EXPLAINED = 10_000
+"""Pairs of a part of the schema and a part of the value, each of which may be an error; they take half a second."""
+
+
+def has_alternatives(shape: Shape) -> bool:
+    """Whether there is one anywhere in the schema."""
+    waiting, known = [shape], {id(shape)}
+    while waiting:
+        one = waiting.pop()
+        if one.sums or any(pointer.startswith(("anyOf", "oneOf")) for pointer, _ in one.parts):
+            return True
+        for other in (*_in_place(one), *_within(one)):
+            if id(other) not in known:
+                known.add(id(other))
+                waiting.append(other)
+    return False
+
+
+def is_explained_soon(shape: Shape, value: Any) -> bool:
+    """Whether the value has few parts that the schema speaks of, each as often as it does."""
+    left = MOST_EXPLAINED
+    waiting = [(shape, value)]
+    while waiting:
+        one, part = waiting.pop()
+        left -= 1
+        if left < 0 or (isinstance(part, dict | list) and len(part) > left):
+            return False
+        waiting += ((other, part) for other in _in_place(one))
+        if isinstance(part, dict):
+            for name, each in part.items():
+                listed = one.properties.get(name)
+                waiting += ((other, each) for other in (listed, *one.patterns.values(), one.additional) if other)
+                waiting += [(one.names, name)] if one.names else []
+        elif isinstance(part, list):
+            for index, each in enumerate(part):
+                listed = one.prefix[index] if index < len(one.prefix) else one.rest
+                waiting += ((other, each) for other in (listed, one.contains) if other)
+    return True
+
+
+def _in_place(shape: Shape) -> Iterator[Shape]:
+    """Shapes that speak of the same value."""
+    for _, part in shape.parts:
+        yield part
+    for one in shape.sums:
+        yield from one.branches
+    yield from shape.condition or ()
+    yield from shape.dependents.values()
+
+
+def _within(shape: Shape) -> Iterator[Shape]:
+    """Shapes that speak of its members or items."""
+    yield from shape.properties.values()
+    yield from shape.patterns.values()
+    yield from shape.prefix
+    for one in (shape.additional, shape.names, shape.rest, shape.contains):
+        if one is not None:
+            yield one

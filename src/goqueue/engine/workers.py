@@ -1,0 +1,150 @@
+"""Workers of groups: consumers that take from queues without being members, as far as the broker has heard of them.
+
+A worker is a consumer on one connection. It is there from its first poll until the connection closes, or until it has
+neither polled nor held a lease for the session time. A consumer that holds leases and has no connection any more counts
+too, until it has none. Nothing of this is written down.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from goqueue.core.groups.group import Group
+from goqueue.core.groups.state.members import DEFAULT_SESSION_MS
+from goqueue.engine.queue.states import QueueStates
+from goqueue.model.ids import InstantNs
+
+__all__ = ["WorkerClient", "WorkerView", "Workers"]
+
+MOST_OF_CLIENT = 100
+"""Consumers that are remembered of one connection; a proxy may have many of them. The oldest makes room."""
+NS_PER_MS = 1_000_000
+
+
+Protocol = Literal["native", "http", "grpc"]
+
+
+class WorkerView(msgspec.Struct, frozen=True):
+    """A worker as an operator sees it. Of one that only holds leases the connection is not known."""
+
+    consumer: str
+    protocol: Protocol | Literal[""] = ""
+    address: str = ""
+    since: InstantNs | None = None
+    """When it was first heard of on its connection."""
+    in_flight: int | None = None
+    """Records that it has leased; None when several connections use the same consumer id."""
+
+
+class _Heard:
+    """A consumer on a connection."""
+
+    __slots__ = ("client", "consumer", "group", "since", "until")
+
+    def __init__(self, client: "WorkerClient", group: str, consumer: str, since: InstantNs) -> None:
+        self.client = client
+        self.group = group
+        self.consumer = consumer
+        self.since = since
+        self.until = 0
+
+
+class WorkerClient:
+    """A connection on which consumers may poll. Whoever opened it has to close it."""
+
+    __slots__ = ("_heard", "_workers", "address", "protocol")
+
+    def __init__(self, workers: "Workers", protocol: Protocol, address: str) -> None:
+        self._workers = workers
+        self.protocol = protocol
+        self.address = address
+        self._heard: dict[tuple[str, str], _Heard] = {}
+
+    def heard(self, group: str, consumer: str, wait_ms: int) -> None:
+        """The consumer polls, and may wait for so long."""
+        now = self._workers.now_ns()
+        known = self._heard.get((group, consumer))
+        if known is None:
+            if len(self._heard) >= MOST_OF_CLIENT:
+                self._workers.remove(self._heard.pop(next(iter(self._heard))))
+            known = self._heard[group, consumer] = _Heard(self, group, consumer, now)
+            self._workers.add(known)
+        known.until = now + (wait_ms + DEFAULT_SESSION_MS) * NS_PER_MS
+
+    def forget(self, one: _Heard) -> None:
+        self._heard.pop((one.group, one.consumer), None)
+
+    def close(self) -> None:
+        for one in self._heard.values():
+            self._workers.remove(one)
+        self._heard.clear()
+
+
+class Workers:
+    """Of all groups."""
+
+    def __init__(self, queues: QueueStates, now_ns: Callable[[], InstantNs]) -> None:
+        self._queues = queues
+        self.now_ns = now_ns
+        self._by_group: dict[str, dict[_Heard, None]] = {}
+
+    def __len__(self) -> int:
+        """How many are remembered."""
+        return sum(map(len, self._by_group.values()))
+
+    # What connections say.
+
+    def client(self, protocol: Protocol, address: str) -> WorkerClient:
+        return WorkerClient(self, protocol, address)
+
+    def add(self, one: _Heard) -> None:
+        self._by_group.setdefault(one.group, {})[one] = None
+
+    def remove(self, one: _Heard) -> None:
+        there = self._by_group.get(one.group)
+        if there is not None:
+            there.pop(one, None)
+            if not there:
+                del self._by_group[one.group]
+
+    # What there is to see.
+
+    def count(self, group: Group) -> int:
+        """How many serve the group; quick where none does."""
+        if group.name not in self._by_group and not self._queues.consumers(group.name):
+            return 0
+        return len(self._connected(group)) + len(self._holders(group))
+
+    def of(self, group: Group, most: int) -> list[WorkerView]:
+        """So many at most: those on connections first, the oldest first."""
+        connected = self._connected(group)
+        leased = self._queues.consumers(group.name)
+        same = Counter(one.consumer for one in connected)
+        views = [
+            WorkerView(
+                one.consumer,
+                one.client.protocol,
+                one.client.address,
+                one.since,
+                leased.get(one.consumer, 0) if same[one.consumer] == 1 else None,
+            )
+            for one in connected[:most]
+        ]
+        holders = self._holders(group)[: most - len(views)]
+        return views + [WorkerView(consumer, in_flight=leased[consumer]) for consumer in holders]
+
+    def _connected(self, group: Group) -> list[_Heard]:
+        """Those that are still there; the others are forgotten. Beside members there are no workers."""
+        now, leased = self.now_ns(), self._queues.consumers(group.name)
+        there = self._by_group.get(group.name, {})
+        for one in [one for one in there if one.until < now and one.consumer not in leased]:
+            one.client.forget(one)
+            self.remove(one)
+        return [] if group.member_count else list(there)
+
+    def _holders(self, group: Group) -> list[str]:
+        """Consumers with leases that are no members and are on no connection."""
+        known = {one.consumer for one in self._by_group.get(group.name, ())}
+        return sorted(one for one in self._queues.consumers(group.name) if one not in known and one not in group)
