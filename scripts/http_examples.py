@@ -295,6 +295,7 @@ class Constant:
     TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
     RANDOM = re.compile(r"(?<![0-9a-f])(?=[0-9]*[a-f])[0-9a-f]{12,40}(?![0-9a-f])")
     RECEIPT = re.compile(r"/\d+/[A-Za-z0-9_-]{16}$")
+    ADDRESS = re.compile(r"^127\.0\.0\.1:\d+$")
     CURSOR = re.compile(r"^\d{19}(\.\d+\.\d+)$")
 
     def __init__(self) -> None:
@@ -307,7 +308,8 @@ class Constant:
             case list():
                 return [self.of(one) for one in content]
             case str():
-                text = self.TIME.sub("2027-01-31T12:00:00.000000000Z", content)
+                text = self.ADDRESS.sub("127.0.0.1:50123", content)
+                text = self.TIME.sub("2027-01-31T12:00:00.000000000Z", text)
                 text = self.CURSOR.sub(r"1801396800000000000\1", text)
                 return self.RECEIPT.sub("/1795064384870176/6ZIosdmqASHICn6x", self.RANDOM.sub(self._known, text))
             case _:

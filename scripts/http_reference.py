@@ -68,7 +68,7 @@ def _anchor(title: str) -> str:
 
 
 def _operation(name: str, operation: Tree) -> list[str]:
-    lines = [f"### {code(name)}", "", one_line(operation["summary"]) + ".", ""]
+    lines = [f"### {code(name)}", "", one_line(operation["description"]), ""]
     if parameters := list(_parameters(operation)):
         lines += table(("Parameter", "In", "Type", ""), parameters)
     if "requestBody" in operation:

@@ -572,7 +572,7 @@ async def test_members_take_from_their_own_partitions_only(path, name):
         assert {LogId(one.topic, one.partition) for one in records} == member.partitions
         assert len(records) == 20
     async with path.worker(name, name) as worker:
-        with refused("invalid_request"):
+        with refused("state_conflict"):
             await worker.take()
     # What a member had is for the others when it leaves.
     await path.leave(name, members[1].member_id)

@@ -67,7 +67,7 @@ def test_work_is_refused_like_a_poll(stubs):
     queue = service_of(stubs, "QueueService")
     for fields, code in (
         ({"group": "g", "topics": ["nowhere"]}, "unknown_topic"),
-        ({"group": "fresh"}, "invalid_request"),
+        ({"group": "fresh"}, "state_conflict"),
         ({"group": "g", "max_in_flight": 1001}, "invalid_request"),
     ):
         with pytest.raises(grpc.RpcError) as error:

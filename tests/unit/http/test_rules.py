@@ -93,6 +93,12 @@ async def test_a_switch_alone_is_on_and_the_document_says_so(http, query):
     assert "checks" not in (await http.get("/readyz?verbose=false")).json()
 
 
+async def test_the_same_of_a_switch_of_the_schema_registry(http):
+    await http.post("/schemas/subjects/a/versions", json={"schema": '"int"'})
+    answer = await http.post("/schemas/compatibility/subjects/a/versions?verbose", json={"schema": '"string"'})
+    assert answer.json()["messages"]
+
+
 @pytest.mark.parametrize("number", ["2.0", "2e0", "20E-1", "0.2e1"])
 async def test_a_whole_number_with_a_fraction_of_zero_is_an_integer(http: httpx.AsyncClient, number):
     answer = await http.post("/topics", content=f'{{"name": "t", "num_partitions": {number}}}')
@@ -109,3 +115,23 @@ async def test_a_whole_number_with_a_fraction_of_zero_is_an_integer(http: httpx.
 async def test_what_is_no_whole_number_stays_refused(http: httpx.AsyncClient, number):
     answer = await http.post("/topics", content=f'{{"name": "t", "num_partitions": {number}}}')
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ({"messages": [{"value": 1, "topic": "t"}]}, {"messages": [{"value": 1, "topic": "t"}, {"value": 2}]}),
+        ({"topic": "t", "messages": [{"value": 1}]}, {"topic": "t", "messages": [{"value": 1, "id": "a"}]}),
+        ({"topic": "t", "value": 1}, {"value": 1}),
+        ({"topic": "t", "value": 1, "delay": "5s"}, {"topic": "t", "value": 1, "id": "a"}),
+    ],
+)
+async def test_the_same_of_records_in_a_transaction(http, right, wrong):
+    await http.post("/topics", json={"name": "t"})
+    who = (await http.post("/producers/init", json={"transactional_id": "me"})).json()
+    begun = (await http.post("/transactions/begin", json=who)).json()
+    ref = {name: begun[name] for name in ("transaction", "producer_id", "epoch")}
+    schema = body_schema("POST", "/transactions/publish")
+    assert (allows(schema, right | ref), allows(schema, wrong | ref)) == (True, False)
+    answers = [await http.post("/transactions/publish", json=one | ref) for one in (right, wrong)]
+    assert [one.status_code for one in answers] == [200, 400], [one.text for one in answers]

@@ -38,8 +38,6 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     tag: str
     summary: str
-    description: str = ""
-    """More than the summary, where that does not say enough."""
     handler: Handler
     params: type = Nothing
     query: type = Nothing

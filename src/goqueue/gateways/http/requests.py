@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
@@ -34,7 +34,7 @@ class RequestReader:
         fields = msgspec.structs.fields(endpoint.query)
         self._ignores_unknown = endpoint.dialect.ignores_unknown
         self._allowed = {field.encode_name for field in fields}
-        self._switches = {field.encode_name for field in fields if field.type is bool}
+        self._switches = {field.encode_name for field in fields if _is_switch(field.type)}
         self._no_query = endpoint.query() if not any(field.required for field in fields) else None
         self._decode: Callable[[bytes], Any] | None = (
             None if endpoint.body is None else msgspec.json.Decoder(endpoint.body).decode
@@ -106,6 +106,10 @@ class RequestReader:
 
 
 _NOTHING = Nothing()
+
+
+def _is_switch(kind: Any) -> bool:
+    return kind is bool or (get_origin(kind) is Annotated and get_args(kind)[0] is bool)
 
 
 def _plain(error: Exception) -> str:

@@ -14,7 +14,9 @@ __all__ = [
     "AtLeastOne",
     "AtMostOne",
     "ExactlyOne",
+    "HereOrInEach",
     "Needs",
+    "Never",
     "Rule",
     "RuleBroken",
     "Ruled",
@@ -130,6 +132,35 @@ class Needs(NamedTuple):
     def schema(self, given: dict[str, Tree]) -> Tree:
         without = {"not": _with_value(given, self.name, self.value)}
         return {"anyOf": [without, _with_value(given, self.needed, self.needed_value)]}
+
+
+class Never(NamedTuple):
+    """A field that shapes of this kind have, and this one does not take."""
+
+    name: str
+
+    def check(self, given: dict[str, Any]) -> None:
+        if self.name in given:
+            raise RuleBroken(f"{self.name} is given, and is not taken here", f"leave out {self.name}")
+
+    def schema(self, given: dict[str, Tree]) -> Tree:
+        return {"not": given[self.name]}
+
+
+class HereOrInEach(NamedTuple):
+    """A field is given, or each item of a list has it."""
+
+    name: str
+    items: str
+
+    def check(self, given: dict[str, Any]) -> None:
+        items = given.get(self.items)
+        if self.name not in given and (items is None or any(getattr(one, self.name) is UNSET for one in items)):
+            raise RuleBroken(f"no {self.name} is given", f"give the request a {self.name}, or each of its {self.items}")
+
+    def schema(self, given: dict[str, Tree]) -> Tree:
+        in_each = {"required": [self.items], "properties": {self.items: {"items": {"required": [self.name]}}}}
+        return {"anyOf": [given[self.name], in_each]}
 
 
 class Ruled(msgspec.Struct, frozen=True):

@@ -4,6 +4,7 @@ They become integers where the type of a field is one, and nowhere else: values 
 body that could not be read is looked at again, so the usual one costs nothing.
 """
 
+import functools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -26,7 +27,11 @@ class WholeNumbers:
     """Of bodies of one type."""
 
     def __init__(self, body: Any) -> None:
-        self._kind = inspect.type_info(body)
+        self._body = body
+
+    @functools.cached_property
+    def _kind(self) -> inspect.Type:
+        return inspect.type_info(self._body)
 
     def as_integers(self, body: bytes) -> bytes:
         """The same body, which has to be JSON. What else is wrong with it stays wrong."""

@@ -13,7 +13,7 @@ from goqueue.gateways.http.api.acknowledging import ReasonText, ReceiptText, Ret
 from goqueue.gateways.http.api.group_shapes import Generation, GroupText, MemberText, OffsetsByTopic
 from goqueue.gateways.http.api.params import TopicText
 from goqueue.gateways.http.api.publishing import MOST_MESSAGES, MessageIn, PublishBody
-from goqueue.gateways.http.rules import Needs, Ruled
+from goqueue.gateways.http.rules import HereOrInEach, Needs, Never, Ruled
 from goqueue.model.topic import MOST_PARTITIONS
 
 __all__ = [
@@ -145,6 +145,8 @@ class RecordIn(MessageIn, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
     topic: TopicText | UnsetType = UNSET
 
+    RULES = (*MessageIn.RULES, Never("id"))
+
 
 class OneRecord(RecordIn, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One record of a transaction."""
@@ -161,6 +163,8 @@ class ManyRecords(InTransactionBody, frozen=True, forbid_unknown_fields=True, kw
     topic: TopicText | UnsetType = UNSET
     messages: Annotated[list[RecordIn], Meta(min_length=1, max_length=MOST_MESSAGES)]
 
+    RULES = (HereOrInEach("topic", "messages"),)
+
 
 class RecordsBody(PublishBody, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Either of them."""
@@ -170,6 +174,8 @@ class RecordsBody(PublishBody, frozen=True, forbid_unknown_fields=True, kw_only=
     epoch: Whole
     topic: TopicText | UnsetType = UNSET
     messages: Annotated[list[RecordIn], Meta(min_length=1, max_length=MOST_MESSAGES)] | UnsetType = UNSET  # type: ignore[assignment]
+
+    RULES = (*RecordIn.RULES, *ManyRecords.RULES)
 
     @property
     def ref(self) -> InTransaction:

@@ -43,6 +43,7 @@ from goqueue.gateways.http.api.transaction_shapes import (
 )
 from goqueue.gateways.http.endpoint import Endpoint, Nothing
 from goqueue.gateways.http.forms.times import duration_ms, instant_text
+from goqueue.gateways.http.rules import RuleBroken, check_rules
 from goqueue.model.log import LogId
 from goqueue.model.topic import TopicName, topic_name
 
@@ -130,14 +131,17 @@ def _begun(began: Any) -> Begun:
 
 
 def _with_topics(broker: Broker, body: RecordsBody) -> list[tuple[TopicName, Outgoing]]:
+    try:
+        check_rules(body)
+    except RuleBroken as broken:
+        raise InvalidRequest(broken.message, hint=broken.hint) from None
     now = broker.clock.now_ns()
     found: list[tuple[TopicName, Outgoing]] = []
     for number, message in enumerate(messages_of(body)):
         assert isinstance(message, RecordIn | RecordsBody)
         topic = body.topic if message.topic is UNSET else message.topic
+        assert topic is not UNSET
         try:
-            if topic is UNSET:
-                raise InvalidRequest("no topic", hint="give the record or the request a topic")
             found.append((topic_name(topic), outgoing_of(message, body, now)))
         except GoQueueError as refusal:
             refusal.message = f"record {number}: {refusal.message}"

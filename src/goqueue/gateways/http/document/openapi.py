@@ -171,7 +171,7 @@ def _operation(endpoint: Endpoint, schemas: _Schemas) -> Tree:
         "operationId": _operation_id(endpoint),
         "tags": [endpoint.tag],
         "summary": endpoint.summary,
-        "description": endpoint.description or f"{endpoint.summary}.",
+        "description": _description(endpoint),
         "parameters": [
             *_parameters("path", endpoint.params),
             *_parameters("query", endpoint.query),
@@ -189,6 +189,18 @@ def _operation(endpoint: Endpoint, schemas: _Schemas) -> Tree:
             "content": _content(endpoint.dialect.media_types, schema),
         }
     return operation
+
+
+def _description(endpoint: Endpoint) -> str:
+    """The summary, and what else is true of the operation."""
+    said = [f"{endpoint.summary}."]
+    if endpoint.waits:
+        said.append("The answer may be held back until there is something to tell.")
+    if endpoint.changes:
+        said.append("It changes something, so web pages of other sites may not send it.")
+    if endpoint.always:
+        said.append("It is answered also when the broker is too busy for anything else.")
+    return " ".join(said)
 
 
 def _show(operation: Tree, method: str, example: Example) -> None:
