@@ -36,7 +36,7 @@ class Delivery:
         return self._delivery is not None and self._delivery.done()
 
     def result(self, timeout: float | None = None) -> Sent:
-        """Raises RequestTimeout after so many seconds; the record stays on its way."""
+        """Wait until the record is written. After `timeout` seconds: RequestTimeout, and it may still be written."""
         if self._delivery is not None and self._delivery.done():
             return self._delivery.result()
         return self._outbox.background.run(timeout, self._wait)

@@ -60,7 +60,7 @@ class Part(OpenTransaction):
             await self.close()
 
     async def begin(self) -> None:
-        """For those who do not use a context manager; they have to close it, too."""
+        """Begin without a context manager; call `close` at the end."""
         if self._ref is not None:
             raise InvalidRequest("a part is begun once", hint="ask for another one")
         try:
@@ -155,7 +155,7 @@ class Part(OpenTransaction):
     # Its end.
 
     async def prepare(self) -> int:
-        """All of it is durable; the token is for whoever decides. After this, nothing can be added."""
+        """Make all of it durable, and return the token for `Admin.decide`. After this, nothing can be added."""
         ref = self._open_ref()
         self._ended = "is being prepared"
         try:

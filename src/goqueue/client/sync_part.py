@@ -62,7 +62,7 @@ class Part(Pledges):
             self.close()
 
     def begin(self) -> None:
-        """For those who do not use a context manager; they have to close it, too."""
+        """Begin without a context manager; call `close` at the end."""
         try:
             self._sender._run_in_turn(self._part.begin)
         except BaseException:
@@ -148,7 +148,7 @@ class Part(Pledges):
     # Its end.
 
     def prepare(self) -> int:
-        """All of it is durable; the token is for whoever decides. After this, nothing can be added."""
+        """Make all of it durable, and return the token for `Admin.decide`. After this, nothing can be added."""
         return self._sender._run_in_turn(self._part.prepare)
 
     def abort(self) -> None:

@@ -24,7 +24,7 @@ class TransactionAdmin:
         return await self._link.ask(Opcode.DESCRIBE_TRANSACTION, heads.DescribeTransaction(number), TransactionView)
 
     async def abort_transaction(self, number: int) -> TransactionView:
-        """Whoever began it. Nothing of it takes effect, and readers no longer wait for it."""
+        """Abort a transaction of any producer. Nothing of it takes effect, and readers no longer wait for it."""
         return await self._link.ask(Opcode.ABORT_AS_OPERATOR, heads.AbortAsOperator(number), TransactionView)
 
     async def transaction_stats(self) -> TransactionStats:
@@ -46,7 +46,7 @@ class BlockingTransactionAdmin(Blocking):
         return self._run(self._client.describe_transaction, number)
 
     def abort_transaction(self, number: int) -> TransactionView:
-        """Whoever began it. Nothing of it takes effect, and readers no longer wait for it."""
+        """Abort a transaction of any producer. Nothing of it takes effect, and readers no longer wait for it."""
         return self._run(self._client.abort_transaction, number)
 
     def transaction_stats(self) -> TransactionStats:
