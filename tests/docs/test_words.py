@@ -1,4 +1,4 @@
-"""Words of the most-read pages: the terms of the field, and none of the phrases that readers take for a bad translation."""
+"""Words of the most-read pages: the terms of the field, and none of the phrases that read like a bad translation."""
 
 import re
 from pathlib import Path
