@@ -188,13 +188,14 @@ async def test_a_transaction_that_takes_too_long_is_aborted_and_holds_up_nobody_
 async def test_work_is_done_when_the_transaction_with_its_result_commits(path, topic):
     await path.create_topic(results := f"{topic}-results", 1)
     await path.publish(topic, [Out(b"job", partition=0)])
-    [lent] = await taken(path, topic, topic)
-    begun = await path.begin_transaction(topic)
-    await path.publish_in(begun, results, 0, [b"result"])
-    await path.ack_in(begun, lent)
-    assert (await path.committed(topic)).get(LogId(topic, 0), 0) == 0
-    assert values(await path.read(results, 0)) == []
-    await path.commit_transaction(begun)
+    async with path.worker(topic, topic) as worker:
+        [lent] = await worker.take(wait_ms=5000)
+        begun = await path.begin_transaction(topic)
+        await path.publish_in(begun, results, 0, [b"result"])
+        await path.ack_in(begun, lent)
+        assert (await path.committed(topic)).get(LogId(topic, 0), 0) == 0
+        assert values(await path.read(results, 0)) == []
+        await path.commit_transaction(begun)
     assert (await path.committed(topic))[LogId(topic, 0)] == 1
     assert values(await path.read(results, 0)) == [b"result"]
 
@@ -214,12 +215,13 @@ async def test_when_it_aborts_the_record_is_delivered_again_after_its_lease(path
 async def test_what_is_rejected_or_given_back_in_a_transaction_is_so_when_it_commits(path, topic):
     await path.alter_topic(topic, retry_backoff_ms=1)
     await path.publish(topic, [Out(value, partition=0) for value in (b"bad", b"again")])
-    bad, again = await taken(path, topic, topic, 2)
-    begun = await path.begin_transaction(topic)
-    await path.ack_in(begun, bad, "reject")
-    await path.ack_in(begun, again, "nack")
-    assert values(await path.read(f"{topic}.dlq", 0)) == []
-    await path.commit_transaction(begun)
+    async with path.worker(topic, topic) as worker:
+        bad, again = await worker.take(wait_ms=5000)
+        begun = await path.begin_transaction(topic)
+        await path.ack_in(begun, bad, "reject")
+        await path.ack_in(begun, again, "nack")
+        assert values(await path.read(f"{topic}.dlq", 0)) == []
+        await path.commit_transaction(begun)
     assert values(await path.read(f"{topic}.dlq", 0)) == [b"bad"]
     assert await worked(path, topic, topic, 1) == [b"again"]
 

@@ -251,10 +251,30 @@ class Delivery:
         return self.result()
 
     def done(self) -> bool:
-        """Whether it is known what became of the record."""
+        """Whether it is known what became of the record.
+
+        Example:
+
+            from goqueue.client import Producer
+
+            async with Producer() as producer:
+                delivery = await producer.send("orders", json={"id": 5})
+                await producer.flush()
+                assert delivery.done()
+        """
         return self._batch.is_done
 
     def result(self) -> Sent:
-        """The outcome; only when `done`."""
+        """The outcome; only when `done`.
+
+        Example:
+
+            from goqueue.client import Producer
+
+            async with Producer() as producer:
+                delivery = await producer.send("orders", json={"id": 5})
+                await producer.flush()
+                print(delivery.result().offset)
+        """
         self._batch.error_was_seen = True
         return self._batch.sent(self._number)

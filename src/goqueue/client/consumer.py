@@ -143,7 +143,16 @@ class Consumer:
         self._fetcher.positions.update(await self._fetcher.begin(logs))
 
     async def close(self) -> None:
-        """Commit what was delivered, if that is done automatically, and leave the group."""
+        """Commit what was delivered, if that is done automatically, and leave the group.
+
+        Example:
+
+            from goqueue.client import Consumer
+
+            async with Consumer("orders") as consumer:
+                print(len(await consumer.poll()))
+                await consumer.close()
+        """
         if self._is_closed:
             return
         self._is_closed = True
@@ -178,7 +187,18 @@ class Consumer:
     async def poll(
         self, *, wait: timedelta | None = None, wait_ms: int | None = None, limit: int = 500
     ) -> list[Message]:
-        """Some messages, at most `limit`; none when nothing arrives in time. Those of the last poll are done now."""
+        """Some messages, at most `limit`; none when nothing arrives in time. Those of the last poll are done now.
+
+        Example:
+
+            from datetime import timedelta
+
+            from goqueue.client import Consumer
+
+            async with Consumer("orders") as consumer:
+                for message in await consumer.poll(wait=timedelta(seconds=2), limit=10):
+                    print(message.json())
+        """
         self._check_open()
         taken = self._inbox.take(limit)
         if not taken:
@@ -187,7 +207,16 @@ class Consumer:
         return taken
 
     async def poll_raw(self, *, wait: timedelta | None = None, wait_ms: int | None = None) -> list[RawBatch]:
-        """As `poll`, with the records as bytes, for `goqueue.codec` or Arrow."""
+        """As `poll`, with the records as bytes, for `goqueue.codec` or Arrow.
+
+        Example:
+
+            from goqueue.client import Consumer
+
+            async with Consumer("orders") as consumer:
+                for batch in await consumer.poll_raw():
+                    print(batch.topic, batch.partition, len(batch.records))
+        """
         batches = [batch for _, batch in await self._fetch(wait_in_ms(wait, wait_ms))]
         for batch in batches:
             self._inbox.note(LogId(batch.topic, batch.partition), batch.next_offset)
@@ -262,11 +291,29 @@ class Consumer:
 
     @property
     def assigned(self) -> frozenset[LogId]:
-        """The partitions that are read now."""
+        """The partitions that are read now.
+
+        Example:
+
+            from goqueue.client import Consumer
+
+            async with Consumer("orders") as consumer:
+                print(sorted(consumer.assigned))
+        """
         return self._group.assigned if self._group is not None else frozenset(self._fetcher.positions)
 
     async def commit(self, offsets: Mapping[LogId, int] | None = None) -> None:
-        """Remember that everything below these offsets is done; without offsets, everything delivered so far."""
+        """Remember that everything below these offsets is done; without offsets, everything delivered so far.
+
+        Example:
+
+            from goqueue.client import Consumer
+
+            async with Consumer("orders", group="reports", auto_commit_ms=None) as consumer:
+                for message in await consumer.poll():
+                    print(message.offset)
+                await consumer.commit()
+        """
         self._check_open()
         if self._group is None:
             raise InvalidRequest("there is nothing to commit without a group", hint="give the consumer a group")
@@ -286,11 +333,31 @@ class Consumer:
         """The earliest or latest offset of each, or the first whose record is not older than a time.
 
         The time is a `datetime`, or nanoseconds since 1970.
+
+        Example:
+
+            from datetime import UTC, datetime, timedelta
+
+            from goqueue.client import Consumer
+
+            async with Consumer("orders") as consumer:
+                yesterday = datetime.now(UTC) - timedelta(days=1)
+                for partition, offset in (await consumer.offsets_at(consumer.assigned, yesterday)).items():
+                    consumer.seek(partition, offset)
         """
         return await self._fetcher.offsets_at(partitions, ns_of("at", at) if isinstance(at, datetime) else at)
 
     def position(self, partition: LogId) -> int:
-        """The offset that comes next; of a partition that is read, once it was polled."""
+        """The offset that comes next; of a partition that is read, once it was polled.
+
+        Example:
+
+            from goqueue.client import Consumer
+
+            async with Consumer("orders") as consumer:
+                for partition in consumer.assigned:
+                    print(partition, consumer.position(partition))
+        """
         ready = self._inbox.first_ready(partition)
         if ready is not None:
             return ready
@@ -299,13 +366,31 @@ class Consumer:
         return self._fetcher.positions[partition]
 
     def seek(self, partition: LogId, offset: int) -> None:
-        """Go on reading there."""
+        """Go on reading there.
+
+        Example:
+
+            from goqueue.client import Consumer
+
+            async with Consumer("orders") as consumer:
+                for partition in consumer.assigned:
+                    consumer.seek(partition, 0)
+        """
         self._fetcher.seek(partition, offset)
         self._inbox.drop((partition,))
         self._inbox.rewind(partition, offset)
 
     def pause(self, *partitions: LogId) -> None:
-        """Read nothing from these until `resume`; they stay assigned."""
+        """Read nothing from these until `resume`; they stay assigned.
+
+        Example:
+
+            from goqueue.client import Consumer
+
+            async with Consumer("orders") as consumer:
+                consumer.pause(*consumer.assigned)
+                print(await consumer.poll(wait_ms=100))
+        """
         for log in partitions:
             ready = self._inbox.first_ready(log)
             if ready is not None:
@@ -313,5 +398,14 @@ class Consumer:
         self._fetcher.pause(partitions)
 
     def resume(self, *partitions: LogId) -> None:
-        """Go on reading partitions that were paused."""
+        """Go on reading partitions that were paused.
+
+        Example:
+
+            from goqueue.client import Consumer
+
+            async with Consumer("orders") as consumer:
+                consumer.pause(*consumer.assigned)
+                consumer.resume(*consumer.assigned)
+        """
         self._fetcher.resume(partitions)

@@ -152,7 +152,15 @@ class Publisher:
         expires_at: datetime | None = None,
         expires_at_ns: int | None = None,
     ) -> Sent:
-        """Where the record is, once it is written. The arguments are those of `Producer.send`."""
+        """Where the record is, once it is written. The arguments are those of `Producer.send`.
+
+        Example:
+
+            from goqueue.client.direct import Publisher
+
+            with Publisher() as publisher:
+                publisher.publish("orders", json={"id": 5}, key="customer-1")
+        """
         record = new_record(value, json, key, headers, priority)
         if ttl_ms is not None or ttl is not None or expires_at_ns is not None or expires_at is not None:
             record = expiring(record, ttl, ttl_ms, expires_at, expires_at_ns)
@@ -187,7 +195,16 @@ class Publisher:
         partition: int | None = None,
         priority: int = NORMAL_PRIORITY,
     ) -> Sequence[Sent]:
-        """Where the records are, once they are written: together, as one batch of one partition, or not at all."""
+        """Where the records are, once they are written: together, as one batch of one partition, or not at all.
+
+        Example:
+
+            from goqueue.client.direct import Publisher
+
+            with Publisher() as publisher:
+                sent = publisher.publish_many("orders", json=[{"id": 5}, {"id": 6}], key="customer-1")
+                print([one.offset for one in sent])
+        """
         values, key = as_values(values, json), as_key(key)
         if not values:
             return ()
@@ -335,7 +352,16 @@ class Publisher:
         self.close()
 
     def close(self) -> None:
-        """Let go of the connection. What was published is written."""
+        """Let go of the connection. What was published is written.
+
+        Example:
+
+            from goqueue.client.direct import Publisher
+
+            publisher = Publisher()
+            publisher.publish("orders", json={"id": 5})
+            publisher.close()
+        """
         with self._turn:
             self._is_closed = True
             if self._connection is not None:

@@ -54,26 +54,76 @@ class Job(NamedTuple):
 
     @property
     def value(self) -> bytes | None:
-        """The bytes of the record; None for a tombstone."""
+        """The bytes of the record; None for a tombstone.
+
+        Example:
+
+            from goqueue import Worker
+
+            with Worker("orders", group="billing") as worker:
+                for job in worker.take(1):
+                    print(job.value)
+                    worker.ack(job)
+        """
         return self.message.value
 
     @property
     def text(self) -> str | None:
-        """The value as text; None for a tombstone."""
+        """The value as text; None for a tombstone.
+
+        Example:
+
+            from goqueue import Worker
+
+            with Worker("orders", group="billing") as worker:
+                for job in worker.take(1):
+                    print(job.text)
+                    worker.ack(job)
+        """
         return self.message.text
 
     def json(self) -> Any:
-        """What the JSON of the value says; None for a tombstone."""
+        """What the JSON of the value says; None for a tombstone.
+
+        Example:
+
+            from goqueue import Worker
+
+            with Worker("orders", group="billing") as worker:
+                for job in worker.take(1):
+                    print(job.json())
+                    worker.ack(job)
+        """
         return self.message.json()
 
     @property
     def key(self) -> bytes | None:
-        """The key of the record; None for a record without one."""
+        """The key of the record; None for a record without one.
+
+        Example:
+
+            from goqueue import Worker
+
+            with Worker("orders", group="billing") as worker:
+                for job in worker.take(1):
+                    print(job.key)
+                    worker.ack(job)
+        """
         return self.message.key
 
     @property
     def carrier(self) -> dict[str, str]:
-        """The headers that are text, as `Message.carrier` has them."""
+        """The headers that are text, as `Message.carrier` has them.
+
+        Example:
+
+            from goqueue import Worker
+
+            with Worker("orders", group="billing") as worker:
+                for job in worker.take(1):
+                    print(job.carrier.get("traceparent"))
+                    worker.ack(job)
+        """
         return self.message.carrier
 
 
@@ -95,12 +145,16 @@ class HeldLeases:
                 return
             del self._given[grant]
 
-    def settled(self, grant: Grant, offsets: Iterable[int]) -> None:
+    def settled(self, grant: Grant, offsets: Sequence[int], *, differ: bool = False) -> None:
+        """These are held no more; `differ` when it is known that none is named twice."""
         given = self._given.get(grant)
-        if given is not None:
+        if given is None:
+            return
+        if not (differ and len(offsets) == len(given.jobs)):
             given.settled.update(offsets)
-            if len(given.settled) >= len(given.jobs):
-                del self._given[grant]
+            if len(given.settled) < len(given.jobs):
+                return
+        del self._given[grant]
 
     def restored(self, jobs: Iterable[Job]) -> None:
         """Held again: the transaction that was to settle them is aborted."""

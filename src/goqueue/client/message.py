@@ -43,11 +43,27 @@ class Message(NamedTuple):
 
     @property
     def text(self) -> str | None:
-        """The value as text; None for a tombstone."""
+        """The value as text; None for a tombstone.
+
+        Example:
+
+            from goqueue import Consumer
+
+            with Consumer("orders") as consumer:
+                print([message.text for message in consumer.poll()])
+        """
         return None if self.value is None else self.value.decode()
 
     def json(self) -> Any:
-        """What the JSON of the value says; None for a tombstone."""
+        """What the JSON of the value says; None for a tombstone.
+
+        Example:
+
+            from goqueue import Consumer
+
+            with Consumer("orders") as consumer:
+                print([message.json() for message in consumer.poll()])
+        """
         try:
             return None if self.value is None else _from_json(self.value)
         except ValueError as error:
@@ -55,7 +71,16 @@ class Message(NamedTuple):
 
     @property
     def carrier(self) -> dict[str, str]:
-        """Headers that are text, for OpenTelemetry: `extract(message.carrier)` is the context the record came with."""
+        """Headers that are text, for OpenTelemetry: `extract(message.carrier)` is the context the record came with.
+
+        Example:
+
+            from goqueue import Consumer
+
+            with Consumer("orders") as consumer:
+                for message in consumer.poll(limit=1):
+                    print(message.carrier.get("traceparent"))
+        """
         return carrier_of(self.headers)
 
 

@@ -46,7 +46,16 @@ class OpenTransaction:
 
     @property
     def number(self) -> int:
-        """By which the broker, and its operators, know it."""
+        """By which the broker, and its operators, know it.
+
+        Example:
+
+            from goqueue.client import Producer
+
+            async with Producer(transactional_id="billing-1") as producer:
+                async with producer.transaction() as transaction:
+                    print(transaction.number)
+        """
         return self._known_ref().number
 
     @property
@@ -56,23 +65,69 @@ class OpenTransaction:
     # What belongs to it.
 
     async def ack(self, *jobs: Job) -> None:
-        """Done, when the transaction commits."""
+        """Done, when the transaction commits.
+
+        Example:
+
+            from goqueue.client import Producer, Worker
+
+            async with Producer(transactional_id="billing-1") as producer, Worker("orders", group="billing") as worker:
+                for job in await worker.take(1):
+                    async with producer.transaction() as transaction:
+                        await producer.send("invoices", json={"order": job.json()})
+                        await transaction.ack(job)
+        """
         await self._add_acks("ack", jobs, "", None)
 
     async def nack(
         self, *jobs: Job, reason: str = "", delay: timedelta | None = None, delay_ms: int | None = None
     ) -> int:
-        """Not done, when the transaction commits: each is tried again then. How many go to the dead letters."""
+        """Not done, when the transaction commits: each is tried again then. How many go to the dead letters.
+
+        Example:
+
+            from datetime import timedelta
+
+            from goqueue.client import Producer, Worker
+
+            async with Producer(transactional_id="billing-1") as producer, Worker("orders", group="billing") as worker:
+                for job in await worker.take(1):
+                    async with producer.transaction() as transaction:
+                        await transaction.nack(job, reason="the bank is closed", delay=timedelta(hours=1))
+        """
         return await self._add_acks("nack", jobs, reason, duration_ms("delay", delay, delay_ms))
 
     async def reject(self, *jobs: Job, reason: str = "") -> int:
-        """Never to be done: to the dead letters, when the transaction commits."""
+        """Never to be done: to the dead letters, when the transaction commits.
+
+        Example:
+
+            from goqueue.client import Producer, Worker
+
+            async with Producer(transactional_id="billing-1") as producer, Worker("orders", group="billing") as worker:
+                for job in await worker.take(1):
+                    async with producer.transaction() as transaction:
+                        await transaction.reject(job, reason="no such customer")
+        """
         return await self._add_acks("reject", jobs, reason, None)
 
     async def add_offsets(self, of: str | Consumer, offsets: Mapping[LogId, int] | None = None) -> None:
         """Where a group goes on when the transaction commits: for a consumer that is a member, or a group by its name.
 
         Without offsets it is everything that the consumer has delivered so far.
+
+        Example:
+
+            from goqueue.client import Consumer, Producer
+
+            async with (
+                Producer(transactional_id="copy-1") as producer,
+                Consumer("orders", group="copy", auto_commit_ms=None) as consumer,
+            ):
+                messages = await consumer.poll()
+                async with producer.transaction() as transaction:
+                    await producer.send_many("invoices", [message.value for message in messages])
+                    await transaction.add_offsets(consumer)
         """
         ref = self._open_ref()
         if isinstance(of, Consumer):

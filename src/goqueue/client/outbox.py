@@ -32,11 +32,30 @@ class Delivery:
         self._delivery = delivery
 
     def done(self) -> bool:
-        """Whether it is known what became of the record."""
+        """Whether it is known what became of the record.
+
+        Example:
+
+            from goqueue import Producer
+
+            with Producer() as producer:
+                delivery = producer.send("orders", json={"id": 5})
+                producer.flush()
+                assert delivery.done()
+        """
         return self._delivery is not None and self._delivery.done()
 
     def result(self, timeout: float | None = None) -> Sent:
-        """Wait until the record is written. After `timeout` seconds: RequestTimeout, and it may still be written."""
+        """Wait until the record is written. After `timeout` seconds: RequestTimeout, and it may still be written.
+
+        Example:
+
+            from goqueue import Producer
+
+            with Producer() as producer:
+                delivery = producer.send("orders", json={"id": 5})
+                print(delivery.result(timeout=10).offset)
+        """
         if self._delivery is not None and self._delivery.done():
             return self._delivery.result()
         return self._outbox.background.run(timeout, self._wait)

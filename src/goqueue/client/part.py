@@ -60,7 +60,17 @@ class Part(OpenTransaction):
             await self.close()
 
     async def begin(self) -> None:
-        """Begin without a context manager; call `close` at the end."""
+        """Begin without a context manager; call `close` at the end.
+
+        Example:
+
+            from goqueue.client import Admin
+
+            async with Admin() as admin:
+                part = admin.part("async-begin-and-close")
+                await part.begin()
+                await part.close()
+        """
         if self._ref is not None:
             raise InvalidRequest("a part is begun once", hint="ask for another one")
         try:
@@ -75,7 +85,17 @@ class Part(OpenTransaction):
         self._begun(begun, self._timeout_ms)
 
     async def close(self) -> None:
-        """Let go of the connection. What is prepared stays so."""
+        """Let go of the connection. What is prepared stays so.
+
+        Example:
+
+            from goqueue.client import Admin
+
+            async with Admin() as admin:
+                part = admin.part("async-close")
+                await part.begin()
+                await part.close()
+        """
         if self._ended is None:
             self._ended = "was left before it was prepared"
         await self._producer.close(flush=False)
@@ -101,7 +121,16 @@ class Part(OpenTransaction):
         expires_at: datetime | None = None,
         expires_at_ns: int | None = None,
     ) -> Delivery:
-        """As that of a producer."""
+        """As that of a producer.
+
+        Example:
+
+            from goqueue.client import Admin
+
+            async with Admin() as admin, admin.part("async-send") as part:
+                await part.send("orders", json={"id": 5}, key="customer-1")
+                await part.prepare()
+        """
         return await self._producer.send(
             topic,
             value,
@@ -134,7 +163,16 @@ class Part(OpenTransaction):
         deliver_at: datetime | None = None,
         deliver_at_ns: int | None = None,
     ) -> Sequence[Sent]:
-        """As that of a producer."""
+        """As that of a producer.
+
+        Example:
+
+            from goqueue.client import Admin
+
+            async with Admin() as admin, admin.part("async-send-many") as part:
+                await part.send_many("orders", json=[{"id": 5}, {"id": 6}])
+                await part.prepare()
+        """
         return await self._producer.send_many(
             topic,
             values,
@@ -149,13 +187,34 @@ class Part(OpenTransaction):
         )
 
     async def send_batch(self, topic: str, partition: int, records: bytes, count: int) -> Delivery:
-        """As that of a producer."""
+        """As that of a producer.
+
+        Example:
+
+            from goqueue import codec
+            from goqueue.client import Admin
+            from goqueue.model.record import Record
+
+            async with Admin() as admin, admin.part("async-send-batch") as part:
+                await part.send_batch("orders", 0, codec.encode([Record(b'{"id": 5}')]), 1)
+                await part.prepare()
+        """
         return await self._producer.send_batch(topic, partition, records, count)
 
     # Its end.
 
     async def prepare(self) -> int:
-        """Make all of it durable, and return the token for `Admin.decide`. After this, nothing can be added."""
+        """Make all of it durable, and return the token for `Admin.decide`. After this, nothing can be added.
+
+        Example:
+
+            from goqueue.client import Admin
+
+            async with Admin() as admin, admin.part("async-prepare") as part:
+                await part.send("orders", json={"id": 5})
+                token = await part.prepare()
+                print(token)
+        """
         ref = self._open_ref()
         self._ended = "is being prepared"
         try:
@@ -172,7 +231,16 @@ class Part(OpenTransaction):
         return ref.number
 
     async def abort(self) -> None:
-        """Nothing of it ever happened. Not after it was decided."""
+        """Nothing of it ever happened. Not after it was decided.
+
+        Example:
+
+            from goqueue.client import Admin
+
+            async with Admin() as admin, admin.part("async-abort") as part:
+                await part.send("orders", json={"id": 5})
+                await part.abort()
+        """
         if self._ended is not None and not self._is_prepared:
             raise TransactionEnded(f"transaction {self._known_ref().number} {self._ended}")
         await self._abandon()

@@ -167,11 +167,24 @@ class Producer:
         time to live, or an instant to expire at, the queue delivers it no more after that.
 
         In an active span of OpenTelemetry the record carries its context, unless the headers have a `traceparent`.
+
+        Example:
+
+            from datetime import timedelta
+
+            from goqueue.client import Producer
+
+            async with Producer() as producer:
+                await producer.send("orders", json={"id": 5}, key="customer-1", headers={"source": "web"})
+                await producer.send("orders", json={"id": 6}, delay=timedelta(minutes=5), ttl=timedelta(days=1))
+                await producer.send("invoices", "text, or bytes")
         """
         if self._scope.is_transactional:
             self._scope.check(id)
         partitioner = self._topics.get(topic) or await self._load_topic(topic)
-        due = due_of(partitioner.topic, delay_ms, deliver_at_ns, delay, deliver_at)
+        due = AT_ONCE
+        if delay is not None or delay_ms is not None or deliver_at is not None or deliver_at_ns is not None:
+            due = due_of(partitioner.topic, delay_ms, deliver_at_ns, delay, deliver_at)
         record = new_record(value, json, key, headers, priority)
         if ttl_ms is not None or ttl is not None or expires_at_ns is not None or expires_at is not None:
             record = expiring(record, ttl, ttl_ms, expires_at, expires_at_ns)
@@ -217,6 +230,14 @@ class Producer:
 
         It leaves in batches of its own, at once. When one of them fails, the others are written all the same. A delay,
         or an instant to deliver at, is that of all of them. In an active span of OpenTelemetry all carry its context.
+
+        Example:
+
+            from goqueue.client import Producer
+
+            async with Producer() as producer:
+                sent = await producer.send_many("orders", json=[{"id": 5}, {"id": 6}], keys=["ada", "bob"])
+                print([one.offset for one in sent])
         """
         return await self._send_many(
             current_context(),
@@ -302,7 +323,18 @@ class Producer:
         return places.items()
 
     async def send_batch(self, topic: str, partition: int, records: bytes, count: int) -> Delivery:
-        """Send records that are encoded already (`goqueue.codec.encode`); the delivery is that of the first."""
+        """Send records that are encoded already (`goqueue.codec.encode`); the delivery is that of the first.
+
+        Example:
+
+            from goqueue import codec
+            from goqueue.client import Producer
+            from goqueue.model.record import Record
+
+            async with Producer() as producer:
+                records = codec.encode([Record(b'{"id": 5}'), Record(b'{"id": 6}')])
+                await producer.send_batch("orders", 0, records, 2)
+        """
         self._check_may_send()
         partitioner = self._topics.get(topic) or await self._load_topic(topic)
         await self._wait_for_room(count)
@@ -311,7 +343,17 @@ class Producer:
         return Delivery(batch, 0)
 
     async def flush(self) -> None:
-        """Send everything now and wait until it is written; raises the first failure not yet reported."""
+        """Send everything now and wait until it is written; raises the first failure not yet reported.
+
+        Example:
+
+            from goqueue.client import Producer
+
+            async with Producer() as producer:
+                for number in range(10):
+                    await producer.send("orders", json={"id": number})
+                await producer.flush()
+        """
         self._accumulator.send_open()
         await self._accumulator.until_all_are_finished()
         failures = [error for batch, error in self._accumulator.failures if not batch.error_was_seen]
@@ -329,7 +371,17 @@ class Producer:
     # Transactions.
 
     def transaction(self) -> Transaction:
-        """What is sent inside counts when it commits. The first one fences other instances with the same id."""
+        """What is sent inside counts when it commits. The first one fences other instances with the same id.
+
+        Example:
+
+            from goqueue.client import Producer
+
+            async with Producer(transactional_id="shop-1") as producer:
+                async with producer.transaction():
+                    await producer.send("orders", json={"id": 5})
+                    await producer.send("invoices", json={"order": 5})
+        """
         if self._enlistment is None:
             raise NotTransactional("this producer has no transactions", hint="make it with a transactional_id")
         return Transaction(self, self._enlistment, self._settings.transaction_timeout_ms)
@@ -383,7 +435,16 @@ class Producer:
         await self.close(flush=kind is None)
 
     async def close(self, *, flush: bool = True) -> None:
-        """Send what is in the buffer, unless told not to, and let go of the connection."""
+        """Send what is in the buffer, unless told not to, and let go of the connection.
+
+        Example:
+
+            from goqueue.client import Producer
+
+            producer = Producer()
+            await producer.send("orders", json={"id": 5})
+            await producer.close()
+        """
         if self._accumulator.is_closed:
             return
         try:

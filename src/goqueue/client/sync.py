@@ -134,7 +134,16 @@ class Consumer(Blocking):
         self._close(self._client.__aexit__, kind, error, trace)
 
     def close(self) -> None:
-        """Commit what was delivered, if that is done automatically, and leave the group."""
+        """Commit what was delivered, if that is done automatically, and leave the group.
+
+        Example:
+
+            from goqueue import Consumer
+
+            with Consumer("orders") as consumer:
+                print(len(consumer.poll()))
+                consumer.close()
+        """
         self._close(self._client.close)
 
     def _abandon(self) -> None:
@@ -151,45 +160,130 @@ class Consumer(Blocking):
                 yield message
 
     def poll(self, *, wait: timedelta | None = None, wait_ms: int | None = None, limit: int = 500) -> list[Message]:
-        """Some messages, at most `limit`; none when nothing arrives in time. Those of the last poll are done now."""
+        """Some messages, at most `limit`; none when nothing arrives in time. Those of the last poll are done now.
+
+        Example:
+
+            from datetime import timedelta
+
+            from goqueue import Consumer
+
+            with Consumer("orders") as consumer:
+                for message in consumer.poll(wait=timedelta(seconds=2), limit=10):
+                    print(message.json())
+        """
         return self._run(self._client.poll, wait=wait, wait_ms=wait_ms, limit=limit)
 
     def poll_raw(self, *, wait: timedelta | None = None, wait_ms: int | None = None) -> list[RawBatch]:
-        """As `poll`, with the records as bytes, for `goqueue.codec` or Arrow."""
+        """As `poll`, with the records as bytes, for `goqueue.codec` or Arrow.
+
+        Example:
+
+            from goqueue import Consumer
+
+            with Consumer("orders") as consumer:
+                for batch in consumer.poll_raw():
+                    print(batch.topic, batch.partition, len(batch.records))
+        """
         return self._run(self._client.poll_raw, wait=wait, wait_ms=wait_ms)
 
     # Partitions and offsets.
 
     @property
     def assigned(self) -> frozenset[LogId]:
-        """The partitions that are read now."""
+        """The partitions that are read now.
+
+        Example:
+
+            from goqueue import Consumer
+
+            with Consumer("orders") as consumer:
+                print(sorted(consumer.assigned))
+        """
         return self._client.assigned
 
     def commit(self, offsets: Mapping[LogId, int] | None = None) -> None:
-        """Remember that everything below these offsets is done; without offsets, everything delivered so far."""
+        """Remember that everything below these offsets is done; without offsets, everything delivered so far.
+
+        Example:
+
+            from goqueue import Consumer
+
+            with Consumer("orders", group="reports", auto_commit_ms=None) as consumer:
+                for message in consumer.poll():
+                    print(message.offset)
+                consumer.commit()
+        """
         self._run(self._client.commit, offsets)
 
     def offsets_at(self, partitions: Iterable[LogId], at: Start | int | datetime) -> dict[LogId, int]:
         """The earliest or latest offset of each, or the first whose record is not older than a time.
 
         The time is a `datetime`, or nanoseconds since 1970.
+
+        Example:
+
+            from datetime import UTC, datetime, timedelta
+
+            from goqueue import Consumer
+
+            with Consumer("orders") as consumer:
+                yesterday = datetime.now(UTC) - timedelta(days=1)
+                for partition, offset in consumer.offsets_at(consumer.assigned, yesterday).items():
+                    consumer.seek(partition, offset)
         """
         return self._run(self._client.offsets_at, partitions, at)
 
     def position(self, partition: LogId) -> int:
-        """The offset that comes next; of a partition that is read, once it was polled."""
+        """The offset that comes next; of a partition that is read, once it was polled.
+
+        Example:
+
+            from goqueue import Consumer
+
+            with Consumer("orders") as consumer:
+                for partition in consumer.assigned:
+                    print(partition, consumer.position(partition))
+        """
         return self._call(self._client.position, partition)
 
     def seek(self, partition: LogId, offset: int) -> None:
-        """Go on reading there."""
+        """Go on reading there.
+
+        Example:
+
+            from goqueue import Consumer
+
+            with Consumer("orders") as consumer:
+                for partition in consumer.assigned:
+                    consumer.seek(partition, 0)
+        """
         self._call(self._client.seek, partition, offset)
 
     def pause(self, *partitions: LogId) -> None:
-        """Read nothing from these until `resume`; they stay assigned."""
+        """Read nothing from these until `resume`; they stay assigned.
+
+        Example:
+
+            from goqueue import Consumer
+
+            with Consumer("orders") as consumer:
+                consumer.pause(*consumer.assigned)
+                print(consumer.poll(wait_ms=100))
+        """
         self._call(self._client.pause, *partitions)
 
     def resume(self, *partitions: LogId) -> None:
-        """Go on reading partitions that were paused."""
+        """Go on reading partitions that were paused.
+
+        Example:
+
+            from goqueue import Consumer
+
+            with Consumer("orders") as consumer:
+                consumer.pause(*consumer.assigned)
+                consumer.resume(*consumer.assigned)
+        """
         self._call(self._client.resume, *partitions)
 
 
@@ -242,7 +336,16 @@ class Worker(Blocking):
         self.close()
 
     def close(self) -> None:
-        """Give back every job that was taken and not settled, so that another worker can have it at once."""
+        """Give back every job that was taken and not settled, so that another worker can have it at once.
+
+        Example:
+
+            from goqueue import Worker
+
+            with Worker("orders", group="billing") as worker:
+                worker.take(10)
+                worker.close()
+        """
         self._close(self._client.close)
 
     def _abandon(self) -> None:
@@ -263,7 +366,18 @@ class Worker(Blocking):
             yield job
 
     def take(self, limit: int = 100, *, wait: timedelta | None = None, wait_ms: int | None = None) -> list[Job]:
-        """Some jobs, at most `limit`; none when nothing is ready in time, which is one second unless it is told."""
+        """Some jobs, at most `limit`; none when nothing is ready in time, which is one second unless it is told.
+
+        Example:
+
+            from datetime import timedelta
+
+            from goqueue import Worker
+
+            with Worker("orders", group="billing") as worker:
+                jobs = worker.take(10, wait=timedelta(seconds=5))
+                worker.ack(*jobs)
+        """
         return self._run(self._client.take, limit, wait=wait, wait_ms=wait_ms)
 
     # A handler for each.
@@ -321,25 +435,74 @@ class Worker(Blocking):
     # What became of them.
 
     def ack(self, *jobs: Job) -> None:
-        """Done, for good."""
+        """Done, for good.
+
+        Example:
+
+            from goqueue import Worker
+
+            with Worker("orders", group="billing") as worker:
+                for job in worker.take(10):
+                    worker.ack(job)
+        """
         self._run(self._client.ack, *jobs)
 
     def nack(
         self, *jobs: Job, reason: str = "", delay: timedelta | None = None, delay_ms: int | None = None
     ) -> Settlement:
-        """Not done: each is tried again after a pause, which grows with its failures unless it is given."""
+        """Not done: each is tried again after a pause, which grows with its failures unless it is given.
+
+        Example:
+
+            from datetime import timedelta
+
+            from goqueue import Worker
+
+            with Worker("orders", group="billing") as worker:
+                for job in worker.take(1):
+                    worker.nack(job, reason="the bank is closed", delay=timedelta(hours=1))
+        """
         return self._run(self._client.nack, *jobs, reason=reason, delay=delay, delay_ms=delay_ms)
 
     def reject(self, *jobs: Job, reason: str = "") -> Settlement:
-        """Never to be done: to the dead letters."""
+        """Never to be done: to the dead letters.
+
+        Example:
+
+            from goqueue import Worker
+
+            with Worker("orders", group="billing") as worker:
+                for job in worker.take(1):
+                    worker.reject(job, reason="no such customer")
+        """
         return self._run(self._client.reject, *jobs, reason=reason)
 
     def extend(self, *jobs: Job, visibility: timedelta | None = None, visibility_ms: int | None = None) -> Settlement:
-        """More time is needed, counted from now."""
+        """More time is needed, counted from now.
+
+        Example:
+
+            from datetime import timedelta
+
+            from goqueue import Worker
+
+            with Worker("orders", group="billing") as worker:
+                for job in worker.take(1):
+                    worker.extend(job, visibility=timedelta(minutes=10))
+                    worker.ack(job)
+        """
         return self._run(self._client.extend, *jobs, visibility=visibility, visibility_ms=visibility_ms)
 
     def release(self, *jobs: Job) -> None:
-        """Give them back untouched: another worker may have them at once, and it does not count as a failure."""
+        """Give them back untouched: another worker may have them at once, and it does not count as a failure.
+
+        Example:
+
+            from goqueue import Worker
+
+            with Worker("orders", group="billing") as worker:
+                worker.release(*worker.take(10))
+        """
         self._run(self._client.release, *jobs)
 
 
@@ -382,7 +545,16 @@ class Admin(BlockingTransactionAdmin):
         self.close()
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Let go of the connection.
+
+        Example:
+
+            from goqueue import Admin
+
+            admin = Admin()
+            print(len(admin.list_topics()))
+            admin.close()
+        """
         self._close(self._client.close)
 
     def _abandon(self) -> None:
@@ -391,29 +563,80 @@ class Admin(BlockingTransactionAdmin):
     # Topics.
 
     def list_topics(self) -> tuple[Topic, ...]:
-        """Each topic with its partitions and settings."""
+        """Each topic with its partitions and settings.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                for topic in admin.list_topics():
+                    print(topic.name, topic.partitions)
+        """
         return self._run(self._client.list_topics)
 
     def topic_sizes(self) -> dict[str, int]:
-        """The bytes on disk of each topic; none from a broker that does not tell."""
+        """The bytes on disk of each topic; none from a broker that does not tell.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                print(admin.topic_sizes()["orders"])
+        """
         return self._run(self._client.topic_sizes)
 
     def describe_topic(self, name: str) -> Topic:
-        """The partitions and settings of a topic."""
+        """The partitions and settings of a topic.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                topic = admin.describe_topic("orders")
+                print(topic.partitions, topic.config.max_attempts)
+        """
         return self._run(self._client.describe_topic, name)
 
     def create_topic(
         self, name: str, partitions: int = 3, config: TopicConfig | None = None, *, if_not_exists: bool = False
     ) -> Topic:
-        """Create a topic. With `if_not_exists` one that exists already is returned as it is, and nothing changes."""
+        """Create a topic. With `if_not_exists` one that exists already is returned as it is, and nothing changes.
+
+        Example:
+
+            from goqueue import Admin, TopicConfig
+
+            with Admin() as admin:
+                admin.create_topic("payments", 6, TopicConfig(retention_ms=86_400_000), if_not_exists=True)
+        """
         return self._run(self._client.create_topic, name, partitions, config, if_not_exists=if_not_exists)
 
     def alter_topic(self, name: str, config: TopicConfig) -> Topic:
-        """Replace the settings of a topic, all that this client knows of."""
+        """Replace the settings of a topic, all that this client knows of.
+
+        Example:
+
+            from goqueue import Admin, TopicConfig
+
+            with Admin() as admin:
+                admin.alter_topic("invoices", TopicConfig(max_attempts=5))
+        """
         return self._run(self._client.alter_topic, name, config)
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic and its records."""
+        """Delete a topic and its records.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                admin.create_topic("old-orders", if_not_exists=True)
+                admin.delete_topic("old-orders")
+        """
         self._run(self._client.delete_topic, name)
 
     def offsets_at(
@@ -426,33 +649,95 @@ class Admin(BlockingTransactionAdmin):
         """The earliest or latest offset of each, or the first whose record is not older than a time.
 
         The time is a `datetime`, or nanoseconds since 1970.
+
+        Example:
+
+            from datetime import UTC, datetime, timedelta
+
+            from goqueue import Admin
+            from goqueue.client import LogId
+
+            with Admin() as admin:
+                partitions = [LogId("orders", number) for number in range(3)]
+                print(admin.offsets_at(partitions, datetime.now(UTC) - timedelta(hours=1)))
         """
         return self._run(self._client.offsets_at, partitions, at, isolation=isolation)
 
     # Groups.
 
     def list_groups(self) -> tuple[messages.GroupSummary, ...]:
-        """Each consumer group and queue group, with its state."""
+        """Each consumer group and queue group, with its state.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                for group in admin.list_groups():
+                    print(group.group, group.state)
+        """
         return self._run(self._client.list_groups)
 
     def describe_group(self, name: str) -> messages.GroupDescription:
-        """Its members, and for each partition who reads it, how far, and how much is left."""
+        """Its members, and for each partition who reads it, how far, and how much is left.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                group = admin.describe_group("reporting")
+                print(group.state, len(group.members))
+        """
         return self._run(self._client.describe_group, name)
 
     def delete_group(self, name: str) -> None:
-        """Forget a group and its offsets; it must have no members."""
+        """Forget a group and its offsets; it must have no members.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                admin.delete_group("obsolete")
+        """
         self._run(self._client.delete_group, name)
 
     def pause_group(self, name: str) -> None:
-        """Deliver nothing to the group's members until `resume_group`; they stay members."""
+        """Deliver nothing to the group's members until `resume_group`; they stay members.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                admin.pause_group("reporting")
+        """
         self._run(self._client.pause_group, name)
 
     def resume_group(self, name: str) -> None:
-        """Deliver to a paused group again."""
+        """Deliver to a paused group again.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                admin.resume_group("reporting")
+        """
         self._run(self._client.resume_group, name)
 
     def committed_offsets(self, group: str, topics: Sequence[str] | None = None) -> dict[LogId, int]:
-        """Where the group goes on, in the partitions where it has committed something."""
+        """Where the group goes on, in the partitions where it has committed something.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                for partition, offset in admin.committed_offsets("reporting", ["orders"]).items():
+                    print(partition, offset)
+        """
         return self._run(self._client.committed_offsets, group, topics)
 
     def reset_offsets(
@@ -467,17 +752,50 @@ class Admin(BlockingTransactionAdmin):
         """Set where the group goes on, in these topics or in all it has read; it must have no members.
 
         `value` is the offset, or the time as a `datetime` or in nanoseconds. With `dry_run` nothing changes.
+
+        Example:
+
+            from datetime import UTC, datetime, timedelta
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                yesterday = datetime.now(UTC) - timedelta(days=1)
+                for change in admin.reset_offsets("reporting", "timestamp", yesterday, dry_run=True):
+                    print(change.topic, change.partition, change.before, change.after)
         """
         return self._run(self._client.reset_offsets, group, to, value, topics=topics, dry_run=dry_run)
 
     # Parts of larger transactions.
 
     def part(self, key: str, *, timeout_ms: int = PART_TIMEOUT_MS, **settings: Unpack[ProducerOptions]) -> Part:
-        """One of many writers whose records become visible together, by `decide`; the settings are a producer's."""
+        """One of many writers whose records become visible together, by `decide`; the settings are a producer's.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                with admin.part("export-1") as part:
+                    part.send("orders", json={"id": 5})
+                    token = part.prepare()
+                admin.decide("export-1", [token])
+        """
         return Part(self._client.part(key, timeout_ms=timeout_ms, **settings))
 
     def decide(self, key: str, tokens: Iterable[int]) -> transactions.PartsDecided:
-        """These prepared parts count, all others under the key are aborted. Said again, it changes nothing."""
+        """These prepared parts count, all others under the key are aborted. Said again, it changes nothing.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                with admin.part("export-2") as part:
+                    part.send("orders", json={"id": 5})
+                    token = part.prepare()
+                admin.decide("export-2", [token])
+        """
         return self._run(self._client.decide, key, tokens)
 
     # Dead letters.
@@ -490,11 +808,29 @@ class Admin(BlockingTransactionAdmin):
         limit: int = 100,
         after: letters.Cursor | None = None,
     ) -> letters.FoundLetters:
-        """A page of the dead letters of a topic, in the order in which they died; `next` is where to go on."""
+        """A page of the dead letters of a topic, in the order in which they died; `next` is where to go on.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                found = admin.list_dead_letters("orders", limit=10)
+                for letter in found.letters:
+                    print(letter.origin, letter.value)
+        """
         return self._run(self._client.list_dead_letters, topic, select, limit=limit, after=after)
 
     def dead_letter_stats(self, topic: str) -> letters.LetterCounts:
-        """How many there are, by cause, reason and group."""
+        """How many there are, by cause, reason and group.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                print(admin.dead_letter_stats("orders"))
+        """
         return self._run(self._client.dead_letter_stats, topic)
 
     def redrive_dead_letters(
@@ -509,7 +845,17 @@ class Admin(BlockingTransactionAdmin):
         after: letters.Cursor | None = None,
         ends: tuple[int, ...] | None = None,
     ) -> letters.RedriveReply:
-        """Send up to `limit` of them back to where they came from; for more, go on after `next`, with `ends`."""
+        """Send up to `limit` of them back to where they came from; for more, go on after `next`, with `ends`.
+
+        Example:
+
+            from goqueue import Admin
+            from goqueue.client import LetterSelect
+
+            with Admin() as admin:
+                done = admin.redrive_dead_letters("orders", LetterSelect(reason="the bank is closed"), limit=100)
+                print(done.matched)
+        """
         return self._run(
             self._client.redrive_dead_letters,
             topic,
@@ -532,7 +878,17 @@ class Admin(BlockingTransactionAdmin):
         after: letters.Cursor | None = None,
         ends: tuple[int, ...] | None = None,
     ) -> letters.RedriveReply:
-        """Be done with up to `limit` of them, for good."""
+        """Be done with up to `limit` of them, for good.
+
+        Example:
+
+            from goqueue import Admin
+            from goqueue.client import LetterSelect
+
+            with Admin() as admin:
+                would = admin.purge_dead_letters("orders", LetterSelect(group="billing"), dry_run=True)
+                print(would.matched)
+        """
         return self._run(
             self._client.purge_dead_letters, topic, select, dry_run=dry_run, limit=limit, after=after, ends=ends
         )
@@ -540,23 +896,67 @@ class Admin(BlockingTransactionAdmin):
     # Delayed records.
 
     def list_delayed(self, topic: str, *, skip: int = 0, limit: int = 100) -> messages.DelayedList:
-        """The pending records of a topic, the next one to be due first, and how many there are in all."""
+        """The pending records of a topic, the next one to be due first, and how many there are in all.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                found = admin.list_delayed("orders", limit=10)
+                for record in found.records:
+                    print(record.partition, record.offset, record.deliver_at_ns)
+        """
         return self._run(self._client.list_delayed, topic, skip=skip, limit=limit)
 
     def describe_delayed(
         self, topic: str, partition: int, offset: int
     ) -> tuple[messages.DelayedRecord, Message | None]:
-        """What became of a delayed record, and the record itself; None when it is gone from the log."""
+        """What became of a delayed record, and the record itself; None when it is gone from the log.
+
+        Example:
+
+            from datetime import timedelta
+
+            from goqueue import Admin, Producer
+
+            with Producer() as producer, Admin() as admin:
+                (sent,) = producer.send_many("orders", json=[{"id": 5}], delay=timedelta(hours=1))
+                record, message = admin.describe_delayed("orders", sent.partition, sent.offset)
+                print(record.state, message)
+        """
         return self._run(self._client.describe_delayed, topic, partition, offset)
 
     def cancel_delayed(self, topic: str, partition: int, offset: int) -> messages.DelayedRecord:
-        """Never deliver a pending record."""
+        """Never deliver a pending record.
+
+        Example:
+
+            from datetime import timedelta
+
+            from goqueue import Admin, Producer
+
+            with Producer() as producer, Admin() as admin:
+                (sent,) = producer.send_many("orders", json=[{"id": 5}], delay=timedelta(hours=1))
+                admin.cancel_delayed("orders", sent.partition, sent.offset)
+        """
         return self._run(self._client.cancel_delayed, topic, partition, offset)
 
     def cancel_delayed_many(self, topic: str, places: Iterable[tuple[int, int]]) -> Cancellation:
         """Never deliver these records, by partition and offset. One that cannot be cancelled stops no other.
 
         Ten thousand go in a request. When one fails, those before it are done; all can be asked again.
+
+        Example:
+
+            from datetime import timedelta
+
+            from goqueue import Admin, Producer
+
+            with Producer() as producer, Admin() as admin:
+                (sent,) = producer.send_many("orders", json=[{"id": 5}], delay=timedelta(hours=1))
+                cancellation = admin.cancel_delayed_many("orders", [(sent.partition, sent.offset)])
+                print(len(cancellation.cancelled))
         """
         return self._run(self._client.cancel_delayed_many, topic, places)
 
@@ -571,7 +971,18 @@ class Admin(BlockingTransactionAdmin):
         deliver_at: datetime | None = None,
         deliver_at_ns: int | None = None,
     ) -> messages.DelayedRecord:
-        """Deliver a pending record at another time: after a delay from now, or at an instant."""
+        """Deliver a pending record at another time: after a delay from now, or at an instant.
+
+        Example:
+
+            from datetime import timedelta
+
+            from goqueue import Admin, Producer
+
+            with Producer() as producer, Admin() as admin:
+                (sent,) = producer.send_many("orders", json=[{"id": 5}], delay=timedelta(hours=1))
+                admin.reschedule_delayed("orders", sent.partition, sent.offset, delay=timedelta(minutes=1))
+        """
         return self._run(
             self._client.reschedule_delayed,
             topic,
@@ -584,37 +995,110 @@ class Admin(BlockingTransactionAdmin):
         )
 
     def delay_stats(self) -> tuple[messages.TopicDelays, ...]:
-        """How many records are pending, delivered and cancelled, in each topic that has such."""
+        """How many records are pending, delivered and cancelled, in each topic that has such.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                for topic in admin.delay_stats():
+                    print(topic.topic, topic.pending)
+        """
         return self._run(self._client.delay_stats)
 
     def group_policy(self, group: str) -> messages.GroupPolicyReply:
-        """How long its leases last, how often and when it tries again; None where its topics decide."""
+        """How long its leases last, how often and when it tries again; None where its topics decide.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                policy = admin.group_policy("reporting")
+                print(policy.max_attempts)
+        """
         return self._run(self._client.group_policy, group)
 
     def set_group_policy(self, group: str, **settings: Unpack[GroupPolicyOptions]) -> messages.GroupPolicyReply:
-        """Set these, and leave the others to its topics."""
+        """Set these, and leave the others to its topics.
+
+        Example:
+
+            from datetime import timedelta
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                admin.set_group_policy("reporting", visibility_timeout=timedelta(minutes=5), max_attempts=10)
+        """
         return self._run(self._client.set_group_policy, group, **settings)
 
     # Schedules.
 
     def list_schedules(self) -> tuple[messages.Schedule, ...]:
-        """Each schedule, without its firings."""
+        """Each schedule, without its firings.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                for schedule in admin.list_schedules():
+                    print(schedule.id, schedule.cron, schedule.next_due_ns)
+        """
         return self._run(self._client.list_schedules)
 
     def describe_schedule(self, schedule: str) -> messages.Schedule:
-        """A schedule with its last firings."""
+        """A schedule with its last firings.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                schedule = admin.describe_schedule("hourly")
+                print(schedule.status, schedule.history)
+        """
         return self._run(self._client.describe_schedule, schedule)
 
     def create_schedule(self, schedule: str, topic: str, **settings: Unpack[NewScheduleOptions]) -> messages.Schedule:
-        """Publish a record again and again: `cron` or `every` says when, `value` or `json` and `key` say what."""
+        """Publish a record again and again: `cron` or `every` says when, `value` or `json` and `key` say what.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                admin.create_schedule("daily", "orders", cron="0 7 * * *", zone="Europe/Berlin", json={"id": 7})
+        """
         return self._run(self._client.create_schedule, schedule, topic, **settings)
 
     def alter_schedule(self, schedule: str, **settings: Unpack[ScheduleOptions]) -> messages.Schedule:
-        """Change these settings and leave the others as they are; `paused` is one of them."""
+        """Change these settings and leave the others as they are; `paused` is one of them.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                admin.alter_schedule("hourly", paused=True)
+        """
         return self._run(self._client.alter_schedule, schedule, **settings)
 
     def delete_schedule(self, schedule: str) -> None:
-        """Delete a schedule: it fires no more. What it has published stays."""
+        """Delete a schedule: it fires no more. What it has published stays.
+
+        Example:
+
+            from datetime import timedelta
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                admin.create_schedule("weekly", "orders", every=timedelta(days=7), json={"report": "weekly"})
+                admin.delete_schedule("weekly")
+        """
         self._run(self._client.delete_schedule, schedule)
 
     # Names from before there was one rule for them.

@@ -62,7 +62,17 @@ class Part(Pledges):
             self.close()
 
     def begin(self) -> None:
-        """Begin without a context manager; call `close` at the end."""
+        """Begin without a context manager; call `close` at the end.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                part = admin.part("begin-and-close")
+                part.begin()
+                part.close()
+        """
         try:
             self._sender._run_in_turn(self._part.begin)
         except BaseException:
@@ -70,7 +80,17 @@ class Part(Pledges):
             raise
 
     def close(self) -> None:
-        """Let go of the connection. What is prepared stays so."""
+        """Let go of the connection. What is prepared stays so.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                part = admin.part("close")
+                part.begin()
+                part.close()
+        """
         self._sender.close()
 
     # Records.
@@ -94,7 +114,16 @@ class Part(Pledges):
         expires_at: datetime | None = None,
         expires_at_ns: int | None = None,
     ) -> Delivery:
-        """As that of a producer."""
+        """As that of a producer.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin, admin.part("send") as part:
+                part.send("orders", json={"id": 5}, key="customer-1")
+                part.prepare()
+        """
         return self._sender.send(
             topic,
             value,
@@ -127,7 +156,16 @@ class Part(Pledges):
         deliver_at: datetime | None = None,
         deliver_at_ns: int | None = None,
     ) -> Sequence[Sent]:
-        """As that of a producer."""
+        """As that of a producer.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin, admin.part("send-many") as part:
+                part.send_many("orders", json=[{"id": 5}, {"id": 6}])
+                part.prepare()
+        """
         return self._sender.send_many(
             topic,
             values,
@@ -142,15 +180,44 @@ class Part(Pledges):
         )
 
     def send_batch(self, topic: str, partition: int, records: bytes, count: int) -> Delivery:
-        """As that of a producer."""
+        """As that of a producer.
+
+        Example:
+
+            from goqueue import Admin, codec
+            from goqueue.model.record import Record
+
+            with Admin() as admin, admin.part("send-batch") as part:
+                part.send_batch("orders", 0, codec.encode([Record(b'{"id": 5}')]), 1)
+                part.prepare()
+        """
         return self._sender.send_batch(topic, partition, records, count)
 
     # Its end.
 
     def prepare(self) -> int:
-        """Make all of it durable, and return the token for `Admin.decide`. After this, nothing can be added."""
+        """Make all of it durable, and return the token for `Admin.decide`. After this, nothing can be added.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin, admin.part("prepare") as part:
+                part.send("orders", json={"id": 5})
+                token = part.prepare()
+                print(token)
+        """
         return self._sender._run_in_turn(self._part.prepare)
 
     def abort(self) -> None:
-        """Nothing of it ever happened. Not after it was decided."""
+        """Nothing of it ever happened. Not after it was decided.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin, admin.part("abort") as part:
+                part.send("orders", json={"id": 5})
+                part.abort()
+        """
         self._sender._run_in_turn(self._part.abort)

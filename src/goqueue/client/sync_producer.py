@@ -20,6 +20,7 @@ from goqueue.client.sync_transaction import Transaction
 from goqueue.client.times import duration_ms, instant_ns
 from goqueue.client.tracing import current_context
 from goqueue.client.values import HeaderItems, Text, as_keys, as_values
+from goqueue.model.delay import AT_ONCE
 
 __all__ = ["Producer"]
 
@@ -95,12 +96,25 @@ class Producer(Blocking):
         time to live, or an instant to expire at, the queue delivers it no more after that.
 
         In an active span of OpenTelemetry the record carries its context, unless the headers have a `traceparent`.
+
+        Example:
+
+            from datetime import timedelta
+
+            from goqueue import Producer
+
+            with Producer() as producer:
+                producer.send("orders", json={"id": 5}, key="customer-1", headers={"source": "web"})
+                producer.send("orders", json={"id": 6}, delay=timedelta(minutes=5), ttl=timedelta(days=1))
+                producer.send("invoices", "text, or bytes")
         """
         self._hold_loop()
         self._client._check_may_send(id)
         partitioner = self._client._topics.get(topic) or self._run(self._client._load_topic, topic)
         partitioner.check(partition)
-        due = due_of(partitioner.topic, delay_ms, deliver_at_ns, delay, deliver_at)
+        due = AT_ONCE
+        if delay is not None or delay_ms is not None or deliver_at is not None or deliver_at_ns is not None:
+            due = due_of(partitioner.topic, delay_ms, deliver_at_ns, delay, deliver_at)
         record = new_record(value, json, key, headers, priority)
         if ttl_ms is not None or ttl is not None or expires_at_ns is not None or expires_at is not None:
             record = aio_producer.expiring(record, ttl, ttl_ms, expires_at, expires_at_ns)
@@ -141,6 +155,14 @@ class Producer(Blocking):
 
         It leaves in batches of its own, at once. When one of them fails, the others are written all the same. A delay,
         or an instant to deliver at, is that of all of them. In an active span of OpenTelemetry all carry its context.
+
+        Example:
+
+            from goqueue import Producer
+
+            with Producer() as producer:
+                sent = producer.send_many("orders", json=[{"id": 5}, {"id": 6}], keys=["ada", "bob"])
+                print([one.offset for one in sent])
         """
         # Taken here: the span of this thread is not that of the loop.
         return self._run_in_turn(
@@ -157,16 +179,46 @@ class Producer(Blocking):
         )
 
     def send_batch(self, topic: str, partition: int, records: bytes, count: int) -> Delivery:
-        """Send records that are encoded already (`goqueue.codec.encode`); the delivery is that of the first."""
+        """Send records that are encoded already (`goqueue.codec.encode`); the delivery is that of the first.
+
+        Example:
+
+            from goqueue import Producer, codec
+            from goqueue.model.record import Record
+
+            with Producer() as producer:
+                records = codec.encode([Record(b'{"id": 5}'), Record(b'{"id": 6}')])
+                producer.send_batch("orders", 0, records, 2)
+        """
         delivery = self._run_in_turn(self._client.send_batch, topic, partition, records, count)
         return Delivery(self._outbox, delivery)
 
     def flush(self) -> None:
-        """Send everything now and wait until it is written; raises the first failure not yet reported."""
+        """Send everything now and wait until it is written; raises the first failure not yet reported.
+
+        Example:
+
+            from goqueue import Producer
+
+            with Producer() as producer:
+                for number in range(10):
+                    producer.send("orders", json={"id": number})
+                producer.flush()
+        """
         self._run_in_turn(self._client.flush)
 
     def transaction(self) -> Transaction:
-        """What is sent inside counts when it commits. The first one fences other instances with the same id."""
+        """What is sent inside counts when it commits. The first one fences other instances with the same id.
+
+        Example:
+
+            from goqueue import Producer
+
+            with Producer(transactional_id="shop-1") as producer:
+                with producer.transaction():
+                    producer.send("orders", json={"id": 5})
+                    producer.send("invoices", json={"order": 5})
+        """
         return Transaction(self._client.transaction(), self)
 
     def __enter__(self) -> Self:
@@ -178,7 +230,16 @@ class Producer(Blocking):
         self.close(flush=kind is None)
 
     def close(self, *, flush: bool = True) -> None:
-        """Send what is in the buffer, unless told not to, and let go of the connection."""
+        """Send what is in the buffer, unless told not to, and let go of the connection.
+
+        Example:
+
+            from goqueue import Producer
+
+            producer = Producer()
+            producer.send("orders", json={"id": 5})
+            producer.close()
+        """
 
         async def close() -> None:
             self._outbox.empty()

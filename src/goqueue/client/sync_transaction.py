@@ -26,25 +26,80 @@ class Pledges:
 
     @property
     def number(self) -> int:
-        """By which the broker, and its operators, know it."""
+        """By which the broker, and its operators, know it.
+
+        Example:
+
+            from goqueue import Producer
+
+            with Producer(transactional_id="billing-1") as producer:
+                with producer.transaction() as transaction:
+                    print(transaction.number)
+        """
         return self._pledges.number
 
     def ack(self, *jobs: Job) -> None:
-        """Done, when the transaction commits."""
+        """Done, when the transaction commits.
+
+        Example:
+
+            from goqueue import Producer, Worker
+
+            with Producer(transactional_id="billing-1") as producer, Worker("orders", group="billing") as worker:
+                for job in worker.take(1):
+                    with producer.transaction() as transaction:
+                        producer.send("invoices", json={"order": job.json()})
+                        transaction.ack(job)
+        """
         self._sender._run_in_turn(self._pledges.ack, *jobs)
 
     def nack(self, *jobs: Job, reason: str = "", delay: timedelta | None = None, delay_ms: int | None = None) -> int:
-        """Not done, when the transaction commits: each is tried again then. How many go to the dead letters."""
+        """Not done, when the transaction commits: each is tried again then. How many go to the dead letters.
+
+        Example:
+
+            from datetime import timedelta
+
+            from goqueue import Producer, Worker
+
+            with Producer(transactional_id="billing-1") as producer, Worker("orders", group="billing") as worker:
+                for job in worker.take(1):
+                    with producer.transaction() as transaction:
+                        transaction.nack(job, reason="the bank is closed", delay=timedelta(hours=1))
+        """
         return self._sender._run_in_turn(self._pledges.nack, *jobs, reason=reason, delay=delay, delay_ms=delay_ms)
 
     def reject(self, *jobs: Job, reason: str = "") -> int:
-        """Never to be done: to the dead letters, when the transaction commits."""
+        """Never to be done: to the dead letters, when the transaction commits.
+
+        Example:
+
+            from goqueue import Producer, Worker
+
+            with Producer(transactional_id="billing-1") as producer, Worker("orders", group="billing") as worker:
+                for job in worker.take(1):
+                    with producer.transaction() as transaction:
+                        transaction.reject(job, reason="no such customer")
+        """
         return self._sender._run_in_turn(self._pledges.reject, *jobs, reason=reason)
 
     def add_offsets(self, of: "str | Consumer", offsets: Mapping[LogId, int] | None = None) -> None:
         """Where a group goes on when the transaction commits: for a consumer that is a member, or a group by its name.
 
         Without offsets it is everything that the consumer has delivered so far.
+
+        Example:
+
+            from goqueue import Consumer, Producer
+
+            with (
+                Producer(transactional_id="copy-1") as producer,
+                Consumer("orders", group="copy", auto_commit_ms=None) as consumer,
+            ):
+                messages = consumer.poll()
+                with producer.transaction() as transaction:
+                    producer.send_many("invoices", [message.value for message in messages])
+                    transaction.add_offsets(consumer)
         """
         self._sender._run_in_turn(self._pledges.add_offsets, of if isinstance(of, str) else of._client, offsets)
 
@@ -80,9 +135,28 @@ class Transaction(Pledges):
         """When it returns, all of it is durable and can be seen. When it raises, nothing of it ever will be.
 
         Only when no broker answers for a minute is it not known which.
+
+        Example:
+
+            from goqueue import Producer
+
+            with Producer(transactional_id="billing-1") as producer:
+                with producer.transaction() as transaction:
+                    producer.send("orders", json={"id": 5})
+                    transaction.commit()
         """
         self._sender._run_in_turn(self._transaction.commit)
 
     def abort(self) -> None:
-        """Nothing of it ever happened. If that cannot be said to the broker, it does so when the time is up."""
+        """Nothing of it ever happened. If that cannot be said to the broker, it does so when the time is up.
+
+        Example:
+
+            from goqueue import Producer
+
+            with Producer(transactional_id="billing-1") as producer:
+                with producer.transaction() as transaction:
+                    producer.send("orders", json={"id": 5})
+                    transaction.abort()
+        """
         self._sender._run_in_turn(self._transaction.abort)

@@ -65,6 +65,15 @@ class Transaction(OpenTransaction):
         """When it returns, all of it is durable and can be seen. When it raises, nothing of it ever will be.
 
         Only when no broker answers for a minute is it not known which.
+
+        Example:
+
+            from goqueue.client import Producer
+
+            async with Producer(transactional_id="billing-1") as producer:
+                async with producer.transaction() as transaction:
+                    await producer.send("orders", json={"id": 5})
+                    await transaction.commit()
         """
         if self._ended == COMMITTED:
             return
@@ -105,7 +114,17 @@ class Transaction(OpenTransaction):
             ) from error
 
     async def abort(self) -> None:
-        """Nothing of it ever happened. If that cannot be said to the broker, it does so when the time is up."""
+        """Nothing of it ever happened. If that cannot be said to the broker, it does so when the time is up.
+
+        Example:
+
+            from goqueue.client import Producer
+
+            async with Producer(transactional_id="billing-1") as producer:
+                async with producer.transaction() as transaction:
+                    await producer.send("orders", json={"id": 5})
+                    await transaction.abort()
+        """
         if self._ended != ABORTED:
             self._open_ref()
             await self._abandon()

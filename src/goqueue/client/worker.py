@@ -137,7 +137,16 @@ class Worker:
         await self.close()
 
     async def close(self) -> None:
-        """Give back every job that was taken and not settled, so that another worker can have it at once."""
+        """Give back every job that was taken and not settled, so that another worker can have it at once.
+
+        Example:
+
+            from goqueue.client import Worker
+
+            async with Worker("orders", group="billing") as worker:
+                await worker.take(10)
+                await worker.close()
+        """
         if self._is_closed:
             return
         self._is_closed = True
@@ -188,7 +197,18 @@ class Worker:
         self._ready.extend(await self._take(self._settings.prefetch, LONGEST_WAIT_MS, self._settings.visibility_ms))
 
     async def take(self, limit: int = 100, *, wait: timedelta | None = None, wait_ms: int | None = None) -> list[Job]:
-        """Some jobs, at most `limit`; none when nothing is ready in time, which is one second unless it is told."""
+        """Some jobs, at most `limit`; none when nothing is ready in time, which is one second unless it is told.
+
+        Example:
+
+            from datetime import timedelta
+
+            from goqueue.client import Worker
+
+            async with Worker("orders", group="billing") as worker:
+                jobs = await worker.take(10, wait=timedelta(seconds=5))
+                await worker.ack(*jobs)
+        """
         return await self._take(limit, wait_in_ms(wait, wait_ms), self._settings.visibility_ms)
 
     async def _take(self, limit: int, wait_ms: int, visibility_ms: int | None) -> list[Job]:
@@ -372,30 +392,79 @@ class Worker:
     # What became of them.
 
     async def ack(self, *jobs: Job) -> None:
-        """Done, for good."""
+        """Done, for good.
+
+        Example:
+
+            from goqueue.client import Worker
+
+            async with Worker("orders", group="billing") as worker:
+                for job in await worker.take(10):
+                    await worker.ack(job)
+        """
         await self._settle("ack", jobs)
 
     async def nack(
         self, *jobs: Job, reason: str = "", delay: timedelta | None = None, delay_ms: int | None = None
     ) -> Settlement:
-        """Not done: each is tried again after a pause, which grows with its failures unless it is given."""
+        """Not done: each is tried again after a pause, which grows with its failures unless it is given.
+
+        Example:
+
+            from datetime import timedelta
+
+            from goqueue.client import Worker
+
+            async with Worker("orders", group="billing") as worker:
+                for job in await worker.take(1):
+                    await worker.nack(job, reason="the bank is closed", delay=timedelta(hours=1))
+        """
         return await self._settle("nack", jobs, reason, duration_ms("delay", delay, delay_ms))
 
     async def reject(self, *jobs: Job, reason: str = "") -> Settlement:
-        """Never to be done: to the dead letters."""
+        """Never to be done: to the dead letters.
+
+        Example:
+
+            from goqueue.client import Worker
+
+            async with Worker("orders", group="billing") as worker:
+                for job in await worker.take(1):
+                    await worker.reject(job, reason="no such customer")
+        """
         return await self._settle("reject", jobs, reason)
 
     async def extend(
         self, *jobs: Job, visibility: timedelta | None = None, visibility_ms: int | None = None
     ) -> Settlement:
-        """More time is needed, counted from now."""
+        """More time is needed, counted from now.
+
+        Example:
+
+            from datetime import timedelta
+
+            from goqueue.client import Worker
+
+            async with Worker("orders", group="billing") as worker:
+                for job in await worker.take(1):
+                    await worker.extend(job, visibility=timedelta(minutes=10))
+                    await worker.ack(job)
+        """
         visibility_ms = duration_ms("visibility", visibility, visibility_ms)
         if visibility_ms is None:
             raise InvalidRequest("an extension must have a length", hint="give visibility or visibility_ms")
         return await self._settle("extend", jobs, delay_ms=visibility_ms)
 
     async def release(self, *jobs: Job) -> None:
-        """Give them back untouched: another worker may have them at once, and it does not count as a failure."""
+        """Give them back untouched: another worker may have them at once, and it does not count as a failure.
+
+        Example:
+
+            from goqueue.client import Worker
+
+            async with Worker("orders", group="billing") as worker:
+                await worker.release(*await worker.take(10))
+        """
         await self._settle("release", jobs)
 
     async def _settle(
@@ -412,13 +481,14 @@ class Worker:
         else:
             reply = await self._link.ask_within(UNREACHABLE_FOR_S, Opcode.SETTLE, request, messages.SettleReply)
         refusal: GoQueueError | None = None
-        for (grant, offsets), part in zip(by_grant.items(), reply.parts, strict=True):
+        for (grant, offsets), lease, part in zip(by_grant.items(), leases, reply.parts, strict=True):
             if part.error is not None:
                 refusal = refusal or error_from(part.error)
             elif action == "extend":
                 self._held.extended(grant, part.deadline_ns)
             else:
-                self._held.settled(grant, offsets)
+                # In one run of offsets none is named twice.
+                self._held.settled(grant, offsets, differ=len(lease.runs) == 1)
         if refusal is not None:
             raise refusal
         return Settlement(

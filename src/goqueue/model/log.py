@@ -30,7 +30,14 @@ class LogId(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "LogId":
-        """The partition that is written as topic/partition."""
+        """The partition that is written as topic/partition.
+
+        Example:
+
+            from goqueue.client import LogId
+
+            assert LogId.parse("orders/0") == LogId("orders", 0)
+        """
         topic, _, partition = text.rpartition("/")
         if not topic or not partition.isdecimal():
             raise InvalidRequest(f"{text!r} does not name a partition", hint="write it as topic/partition")

@@ -236,5 +236,13 @@ class Topic(msgspec.Struct, frozen=True):
 
     @property
     def partitions(self) -> int:
-        """The number of partitions."""
+        """The number of partitions.
+
+        Example:
+
+            from goqueue import Admin
+
+            with Admin() as admin:
+                print(admin.describe_topic("orders").partitions)
+        """
         return len(self.ranges)
