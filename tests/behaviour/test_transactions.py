@@ -61,12 +61,6 @@ async def check_seen(path, topic, expected, look):
         assert await consumed(path, f"{topic}-reads-{look}", topic, len(expected)) == expected
 
 
-async def taken(path, group, topic, count=1):
-    """Leased by a worker that then goes away, which leaves its leases alone."""
-    async with path.worker(group, topic) as worker:
-        return await worker.take(count, wait_ms=5000)
-
-
 @writing_and_reading
 async def test_nobody_sees_a_record_before_the_commit_and_everybody_does_after_it(path, other, topic):
     await path.publish(topic, [Out(b"before", partition=0)])
@@ -148,7 +142,8 @@ async def test_nothing_can_be_added_to_a_transaction_that_has_ended(path, topic)
 @over(Ability.TRANSACTIONS, Ability.RECORDS, Ability.QUEUE)
 async def test_an_instance_that_was_taken_over_can_do_nothing_any_more(path, topic):
     await path.publish(topic, [Out(b"job", partition=0)])
-    [lent] = await taken(path, topic, topic)
+    async with path.worker(topic, topic) as worker:
+        [lent] = await worker.take(wait_ms=5000)
     attempts = {
         "publish": lambda old: path.publish_in(old, topic, 0, [b"more"]),
         "ack": lambda old: path.ack_in(old, lent),
