@@ -223,7 +223,7 @@ class Admin(TransactionAdmin):
         return (await self._link.ask(Opcode.LIST_GROUPS, messages.ListGroups(), messages.GroupList)).groups
 
     async def describe_group(self, name: str) -> messages.GroupDescription:
-        """Its members, and for each partition who reads it, how far, and how much is left.
+        """The members of a group, and for each partition its reader, the committed offset and the lag.
 
         Example:
 
@@ -272,7 +272,7 @@ class Admin(TransactionAdmin):
         await self._link.ask(Opcode.PAUSE_GROUP, messages.PauseGroup(name, False), messages.Done)
 
     async def committed_offsets(self, group: str, topics: Sequence[str] | None = None) -> dict[LogId, int]:
-        """Where the group goes on, in the partitions where it has committed something.
+        """The offset at which the group goes on, for each partition where it has committed one.
 
         Example:
 
@@ -332,7 +332,7 @@ class Admin(TransactionAdmin):
         return Part(self._link.bootstrap, key, timeout_ms, settings)
 
     async def decide(self, key: str, tokens: Iterable[int]) -> transactions.PartsDecided:
-        """These prepared parts count, all others under the key are aborted. Said again, it changes nothing.
+        """Make the records of these prepared parts visible and abort all others under the key; repeating it is safe.
 
         Example:
 
@@ -372,7 +372,7 @@ class Admin(TransactionAdmin):
         return await self._link.ask(Opcode.FIND_LETTERS, request, letters.FoundLetters)
 
     async def dead_letter_stats(self, topic: str) -> letters.LetterCounts:
-        """How many there are, by cause, reason and group.
+        """The number of dead letters of a topic, by cause, reason and group.
 
         Example:
 
@@ -395,7 +395,7 @@ class Admin(TransactionAdmin):
         after: letters.Cursor | None = None,
         ends: tuple[int, ...] | None = None,
     ) -> letters.RedriveReply:
-        """Send up to `limit` of them back to where they came from; for more, go on after `next`, with `ends`.
+        """Send up to `limit` dead letters back to their topics; for more, go on after `next`, with `ends`.
 
         Example:
 
@@ -418,7 +418,7 @@ class Admin(TransactionAdmin):
         after: letters.Cursor | None = None,
         ends: tuple[int, ...] | None = None,
     ) -> letters.RedriveReply:
-        """Be done with up to `limit` of them, for good.
+        """Delete up to `limit` dead letters, for good.
 
         Example:
 
@@ -450,7 +450,7 @@ class Admin(TransactionAdmin):
     async def describe_delayed(
         self, topic: str, partition: int, offset: int
     ) -> tuple[messages.DelayedRecord, Message | None]:
-        """What became of a delayed record, and the record itself; None when it is gone from the log.
+        """The state of a delayed record, and the record itself; None when it is gone from the log.
 
         Example:
 
@@ -552,7 +552,7 @@ class Admin(TransactionAdmin):
         return (await self._link.ask(Opcode.DELAY_STATS, messages.DelayStats(), messages.DelayStatsReply)).topics
 
     async def group_policy(self, group: str) -> messages.GroupPolicyReply:
-        """How long its leases last, how often and when it tries again; None where its topics decide.
+        """The group's own settings for leases and retries; None where its topics decide.
 
         Example:
 
@@ -566,7 +566,7 @@ class Admin(TransactionAdmin):
         return await self._link.ask(Opcode.GROUP_POLICY, question, messages.GroupPolicyReply)
 
     async def set_group_policy(self, group: str, **settings: Unpack[GroupPolicyOptions]) -> messages.GroupPolicyReply:
-        """Set these, and leave the others to its topics.
+        """Give a group settings of its own, and leave the others to its topics.
 
         Example:
 

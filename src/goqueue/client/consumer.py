@@ -187,7 +187,9 @@ class Consumer:
     async def poll(
         self, *, wait: timedelta | None = None, wait_ms: int | None = None, limit: int = 500
     ) -> list[Message]:
-        """Some messages, at most `limit`; none when nothing arrives in time. Those of the last poll are done now.
+        """Up to `limit` messages; none when nothing arrives within `wait`, one second by default.
+
+        The messages of the last poll count as done.
 
         Example:
 
@@ -207,7 +209,7 @@ class Consumer:
         return taken
 
     async def poll_raw(self, *, wait: timedelta | None = None, wait_ms: int | None = None) -> list[RawBatch]:
-        """As `poll`, with the records as bytes, for `goqueue.codec` or Arrow.
+        """Poll for records as bytes, for `goqueue.codec` or Arrow.
 
         Example:
 
@@ -303,7 +305,7 @@ class Consumer:
         return self._group.assigned if self._group is not None else frozenset(self._fetcher.positions)
 
     async def commit(self, offsets: Mapping[LogId, int] | None = None) -> None:
-        """Remember that everything below these offsets is done; without offsets, everything delivered so far.
+        """Commit these offsets: everything below them is done. Without offsets, everything delivered so far.
 
         Example:
 

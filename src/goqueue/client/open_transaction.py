@@ -46,7 +46,7 @@ class OpenTransaction:
 
     @property
     def number(self) -> int:
-        """By which the broker, and its operators, know it.
+        """The number by which the broker and its operators know it.
 
         Example:
 
@@ -65,7 +65,7 @@ class OpenTransaction:
     # What belongs to it.
 
     async def ack(self, *jobs: Job) -> None:
-        """Done, when the transaction commits.
+        """Acknowledge jobs when the transaction commits.
 
         Example:
 
@@ -82,7 +82,7 @@ class OpenTransaction:
     async def nack(
         self, *jobs: Job, reason: str = "", delay: timedelta | None = None, delay_ms: int | None = None
     ) -> int:
-        """Not done, when the transaction commits: each is tried again then. How many go to the dead letters.
+        """Fail jobs when the transaction commits; the answer says how many of them go to the dead letters.
 
         Example:
 
@@ -98,7 +98,7 @@ class OpenTransaction:
         return await self._add_acks("nack", jobs, reason, duration_ms("delay", delay, delay_ms))
 
     async def reject(self, *jobs: Job, reason: str = "") -> int:
-        """Never to be done: to the dead letters, when the transaction commits.
+        """Reject jobs when the transaction commits: they go to the dead letters.
 
         Example:
 
@@ -112,7 +112,7 @@ class OpenTransaction:
         return await self._add_acks("reject", jobs, reason, None)
 
     async def add_offsets(self, of: str | Consumer, offsets: Mapping[LogId, int] | None = None) -> None:
-        """Where a group goes on when the transaction commits: for a consumer that is a member, or a group by its name.
+        """Commit offsets with the transaction: those of a consumer that is a member, or of a group by its name.
 
         Without offsets it is everything that the consumer has delivered so far.
 

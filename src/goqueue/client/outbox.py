@@ -46,7 +46,7 @@ class Delivery:
         return self._delivery is not None and self._delivery.done()
 
     def result(self, timeout: float | None = None) -> Sent:
-        """Wait until the record is written. After `timeout` seconds: RequestTimeout, and it may still be written.
+        """Wait for the outcome. RequestTimeout after `timeout` seconds means that the record is still on its way.
 
         Example:
 

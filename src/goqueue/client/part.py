@@ -60,7 +60,7 @@ class Part(OpenTransaction):
             await self.close()
 
     async def begin(self) -> None:
-        """Begin without a context manager; call `close` at the end.
+        """Begin without a context manager; `close` must be called, too.
 
         Example:
 
@@ -121,7 +121,7 @@ class Part(OpenTransaction):
         expires_at: datetime | None = None,
         expires_at_ns: int | None = None,
     ) -> Delivery:
-        """As that of a producer.
+        """Send as a producer does; the records count when the part is decided.
 
         Example:
 
@@ -163,7 +163,7 @@ class Part(OpenTransaction):
         deliver_at: datetime | None = None,
         deliver_at_ns: int | None = None,
     ) -> Sequence[Sent]:
-        """As that of a producer.
+        """Send as a producer does; the records count when the part is decided.
 
         Example:
 
@@ -187,7 +187,7 @@ class Part(OpenTransaction):
         )
 
     async def send_batch(self, topic: str, partition: int, records: bytes, count: int) -> Delivery:
-        """As that of a producer.
+        """Send as a producer does; the records count when the part is decided.
 
         Example:
 
@@ -204,7 +204,7 @@ class Part(OpenTransaction):
     # Its end.
 
     async def prepare(self) -> int:
-        """Make all of it durable, and return the token for `Admin.decide`. After this, nothing can be added.
+        """Make all of it durable; the token is an argument of `Admin.decide`. After this, nothing can be added.
 
         Example:
 
@@ -231,7 +231,7 @@ class Part(OpenTransaction):
         return ref.number
 
     async def abort(self) -> None:
-        """Nothing of it ever happened. Not after it was decided.
+        """Undo all of it. Fails after it was decided.
 
         Example:
 

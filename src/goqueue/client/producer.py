@@ -101,8 +101,8 @@ class Producer:
       used.
     - `connect_timeout_ms` (5000): how long connecting may take, and how long a broker that never answered is waited
       for.
-    - `batch_records` (100), `batch_bytes` (65536), `linger_ms` (5): a batch is sent when it reaches this number
-      of records, this size or this age, whichever is first.
+    - `batch_records` (100), `batch_bytes` (65536), `linger_ms` (5): a batch leaves when it has this many records
+      or bytes, or when it is this old, whichever is first.
     - `buffer_records` (10000): how many records may wait. `when_full` ("block"): wait for room, or "error".
     - `acks` ("all"): "none" does not wait for the broker. `durability` (None): "memory" or "fsync"; None leaves it to
       the topic. `idempotent` (True): what is sent again is written once.
@@ -343,7 +343,7 @@ class Producer:
         return Delivery(batch, 0)
 
     async def flush(self) -> None:
-        """Send everything now and wait until it is written; raises the first failure not yet reported.
+        """Send everything now and wait until it is written; raises the first failure that was not reported yet.
 
         Example:
 

@@ -160,7 +160,9 @@ class Consumer(Blocking):
                 yield message
 
     def poll(self, *, wait: timedelta | None = None, wait_ms: int | None = None, limit: int = 500) -> list[Message]:
-        """Some messages, at most `limit`; none when nothing arrives in time. Those of the last poll are done now.
+        """Up to `limit` messages; none when nothing arrives within `wait`, one second by default.
+
+        The messages of the last poll count as done.
 
         Example:
 
@@ -175,7 +177,7 @@ class Consumer(Blocking):
         return self._run(self._client.poll, wait=wait, wait_ms=wait_ms, limit=limit)
 
     def poll_raw(self, *, wait: timedelta | None = None, wait_ms: int | None = None) -> list[RawBatch]:
-        """As `poll`, with the records as bytes, for `goqueue.codec` or Arrow.
+        """Poll for records as bytes, for `goqueue.codec` or Arrow.
 
         Example:
 
@@ -203,7 +205,7 @@ class Consumer(Blocking):
         return self._client.assigned
 
     def commit(self, offsets: Mapping[LogId, int] | None = None) -> None:
-        """Remember that everything below these offsets is done; without offsets, everything delivered so far.
+        """Commit these offsets: everything below them is done. Without offsets, everything delivered so far.
 
         Example:
 
@@ -366,7 +368,7 @@ class Worker(Blocking):
             yield job
 
     def take(self, limit: int = 100, *, wait: timedelta | None = None, wait_ms: int | None = None) -> list[Job]:
-        """Some jobs, at most `limit`; none when nothing is ready in time, which is one second unless it is told.
+        """Up to `limit` jobs; none when nothing is ready within `wait`, one second by default.
 
         Example:
 
@@ -435,7 +437,7 @@ class Worker(Blocking):
     # What became of them.
 
     def ack(self, *jobs: Job) -> None:
-        """Done, for good.
+        """Acknowledge jobs: they are done, and the group never gets them again.
 
         Example:
 
@@ -450,7 +452,7 @@ class Worker(Blocking):
     def nack(
         self, *jobs: Job, reason: str = "", delay: timedelta | None = None, delay_ms: int | None = None
     ) -> Settlement:
-        """Not done: each is tried again after a pause, which grows with its failures unless it is given.
+        """Fail jobs: each is tried again after a pause, which grows with its failures unless it is given.
 
         Example:
 
@@ -465,7 +467,7 @@ class Worker(Blocking):
         return self._run(self._client.nack, *jobs, reason=reason, delay=delay, delay_ms=delay_ms)
 
     def reject(self, *jobs: Job, reason: str = "") -> Settlement:
-        """Never to be done: to the dead letters.
+        """Reject jobs that can never be done: they go to the dead letters.
 
         Example:
 
@@ -478,7 +480,7 @@ class Worker(Blocking):
         return self._run(self._client.reject, *jobs, reason=reason)
 
     def extend(self, *jobs: Job, visibility: timedelta | None = None, visibility_ms: int | None = None) -> Settlement:
-        """More time is needed, counted from now.
+        """Keep jobs for longer, counted from now.
 
         Example:
 
@@ -494,7 +496,7 @@ class Worker(Blocking):
         return self._run(self._client.extend, *jobs, visibility=visibility, visibility_ms=visibility_ms)
 
     def release(self, *jobs: Job) -> None:
-        """Give them back untouched: another worker may have them at once, and it does not count as a failure.
+        """Give jobs back untouched: another worker may have them at once, and it does not count as a failure.
 
         Example:
 
@@ -679,7 +681,7 @@ class Admin(BlockingTransactionAdmin):
         return self._run(self._client.list_groups)
 
     def describe_group(self, name: str) -> messages.GroupDescription:
-        """Its members, and for each partition who reads it, how far, and how much is left.
+        """The members of a group, and for each partition its reader, the committed offset and the lag.
 
         Example:
 
@@ -728,7 +730,7 @@ class Admin(BlockingTransactionAdmin):
         self._run(self._client.resume_group, name)
 
     def committed_offsets(self, group: str, topics: Sequence[str] | None = None) -> dict[LogId, int]:
-        """Where the group goes on, in the partitions where it has committed something.
+        """The offset at which the group goes on, for each partition where it has committed one.
 
         Example:
 
@@ -784,7 +786,7 @@ class Admin(BlockingTransactionAdmin):
         return Part(self._client.part(key, timeout_ms=timeout_ms, **settings))
 
     def decide(self, key: str, tokens: Iterable[int]) -> transactions.PartsDecided:
-        """These prepared parts count, all others under the key are aborted. Said again, it changes nothing.
+        """Make the records of these prepared parts visible and abort all others under the key; repeating it is safe.
 
         Example:
 
@@ -822,7 +824,7 @@ class Admin(BlockingTransactionAdmin):
         return self._run(self._client.list_dead_letters, topic, select, limit=limit, after=after)
 
     def dead_letter_stats(self, topic: str) -> letters.LetterCounts:
-        """How many there are, by cause, reason and group.
+        """The number of dead letters of a topic, by cause, reason and group.
 
         Example:
 
@@ -845,7 +847,7 @@ class Admin(BlockingTransactionAdmin):
         after: letters.Cursor | None = None,
         ends: tuple[int, ...] | None = None,
     ) -> letters.RedriveReply:
-        """Send up to `limit` of them back to where they came from; for more, go on after `next`, with `ends`.
+        """Send up to `limit` dead letters back to their topics; for more, go on after `next`, with `ends`.
 
         Example:
 
@@ -878,7 +880,7 @@ class Admin(BlockingTransactionAdmin):
         after: letters.Cursor | None = None,
         ends: tuple[int, ...] | None = None,
     ) -> letters.RedriveReply:
-        """Be done with up to `limit` of them, for good.
+        """Delete up to `limit` dead letters, for good.
 
         Example:
 
@@ -912,7 +914,7 @@ class Admin(BlockingTransactionAdmin):
     def describe_delayed(
         self, topic: str, partition: int, offset: int
     ) -> tuple[messages.DelayedRecord, Message | None]:
-        """What became of a delayed record, and the record itself; None when it is gone from the log.
+        """The state of a delayed record, and the record itself; None when it is gone from the log.
 
         Example:
 
@@ -1008,7 +1010,7 @@ class Admin(BlockingTransactionAdmin):
         return self._run(self._client.delay_stats)
 
     def group_policy(self, group: str) -> messages.GroupPolicyReply:
-        """How long its leases last, how often and when it tries again; None where its topics decide.
+        """The group's own settings for leases and retries; None where its topics decide.
 
         Example:
 
@@ -1021,7 +1023,7 @@ class Admin(BlockingTransactionAdmin):
         return self._run(self._client.group_policy, group)
 
     def set_group_policy(self, group: str, **settings: Unpack[GroupPolicyOptions]) -> messages.GroupPolicyReply:
-        """Set these, and leave the others to its topics.
+        """Give a group settings of its own, and leave the others to its topics.
 
         Example:
 

@@ -62,7 +62,7 @@ class Part(Pledges):
             self.close()
 
     def begin(self) -> None:
-        """Begin without a context manager; call `close` at the end.
+        """Begin without a context manager; `close` must be called, too.
 
         Example:
 
@@ -114,7 +114,7 @@ class Part(Pledges):
         expires_at: datetime | None = None,
         expires_at_ns: int | None = None,
     ) -> Delivery:
-        """As that of a producer.
+        """Send as a producer does; the records count when the part is decided.
 
         Example:
 
@@ -156,7 +156,7 @@ class Part(Pledges):
         deliver_at: datetime | None = None,
         deliver_at_ns: int | None = None,
     ) -> Sequence[Sent]:
-        """As that of a producer.
+        """Send as a producer does; the records count when the part is decided.
 
         Example:
 
@@ -180,7 +180,7 @@ class Part(Pledges):
         )
 
     def send_batch(self, topic: str, partition: int, records: bytes, count: int) -> Delivery:
-        """As that of a producer.
+        """Send as a producer does; the records count when the part is decided.
 
         Example:
 
@@ -196,7 +196,7 @@ class Part(Pledges):
     # Its end.
 
     def prepare(self) -> int:
-        """Make all of it durable, and return the token for `Admin.decide`. After this, nothing can be added.
+        """Make all of it durable; the token is an argument of `Admin.decide`. After this, nothing can be added.
 
         Example:
 
@@ -210,7 +210,7 @@ class Part(Pledges):
         return self._sender._run_in_turn(self._part.prepare)
 
     def abort(self) -> None:
-        """Nothing of it ever happened. Not after it was decided.
+        """Undo all of it. Fails after it was decided.
 
         Example:
 

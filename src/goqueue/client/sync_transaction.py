@@ -26,7 +26,7 @@ class Pledges:
 
     @property
     def number(self) -> int:
-        """By which the broker, and its operators, know it.
+        """The number by which the broker and its operators know it.
 
         Example:
 
@@ -39,7 +39,7 @@ class Pledges:
         return self._pledges.number
 
     def ack(self, *jobs: Job) -> None:
-        """Done, when the transaction commits.
+        """Acknowledge jobs when the transaction commits.
 
         Example:
 
@@ -54,7 +54,7 @@ class Pledges:
         self._sender._run_in_turn(self._pledges.ack, *jobs)
 
     def nack(self, *jobs: Job, reason: str = "", delay: timedelta | None = None, delay_ms: int | None = None) -> int:
-        """Not done, when the transaction commits: each is tried again then. How many go to the dead letters.
+        """Fail jobs when the transaction commits; the answer says how many of them go to the dead letters.
 
         Example:
 
@@ -70,7 +70,7 @@ class Pledges:
         return self._sender._run_in_turn(self._pledges.nack, *jobs, reason=reason, delay=delay, delay_ms=delay_ms)
 
     def reject(self, *jobs: Job, reason: str = "") -> int:
-        """Never to be done: to the dead letters, when the transaction commits.
+        """Reject jobs when the transaction commits: they go to the dead letters.
 
         Example:
 
@@ -84,7 +84,7 @@ class Pledges:
         return self._sender._run_in_turn(self._pledges.reject, *jobs, reason=reason)
 
     def add_offsets(self, of: "str | Consumer", offsets: Mapping[LogId, int] | None = None) -> None:
-        """Where a group goes on when the transaction commits: for a consumer that is a member, or a group by its name.
+        """Commit offsets with the transaction: those of a consumer that is a member, or of a group by its name.
 
         Without offsets it is everything that the consumer has delivered so far.
 

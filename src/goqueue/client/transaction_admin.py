@@ -15,7 +15,7 @@ class TransactionAdmin:
     _link: Link
 
     async def list_transactions(self, *, after: int = 0, limit: int = 100, hanging: bool = False) -> TransactionPage:
-        """Live ones with numbers above `after`, the oldest first; with `hanging` those whose time is half over.
+        """Live transactions above the number `after`, the oldest first; with `hanging` those whose time is half over.
 
         Example:
 
@@ -29,7 +29,7 @@ class TransactionAdmin:
         return await self._link.ask(Opcode.LIST_TRANSACTIONS, request, TransactionPage)
 
     async def describe_transaction(self, number: int) -> TransactionView:
-        """What belongs to a live one, or how and why one has ended.
+        """What belongs to a live transaction, or how and why one has ended.
 
         Example:
 
@@ -43,7 +43,7 @@ class TransactionAdmin:
         return await self._link.ask(Opcode.DESCRIBE_TRANSACTION, heads.DescribeTransaction(number), TransactionView)
 
     async def abort_transaction(self, number: int) -> TransactionView:
-        """Abort a transaction of any producer. Nothing of it takes effect, and readers no longer wait for it.
+        """Abort a transaction of any producer: nothing of it takes effect, and readers no longer wait for it.
 
         Example:
 
@@ -57,7 +57,7 @@ class TransactionAdmin:
         return await self._link.ask(Opcode.ABORT_AS_OPERATOR, heads.AbortAsOperator(number), TransactionView)
 
     async def transaction_stats(self) -> TransactionStats:
-        """How many there are and were, the oldest, and in which topics they hold back readers.
+        """The number of transactions now and before, the oldest, and the topics in which they hold back readers.
 
         Example:
 
@@ -75,7 +75,7 @@ class BlockingTransactionAdmin(Blocking):
     _client: TransactionAdmin
 
     def list_transactions(self, *, after: int = 0, limit: int = 100, hanging: bool = False) -> TransactionPage:
-        """Live ones with numbers above `after`, the oldest first; with `hanging` those whose time is half over.
+        """Live transactions above the number `after`, the oldest first; with `hanging` those whose time is half over.
 
         Example:
 
@@ -88,7 +88,7 @@ class BlockingTransactionAdmin(Blocking):
         return self._run(self._client.list_transactions, after=after, limit=limit, hanging=hanging)
 
     def describe_transaction(self, number: int) -> TransactionView:
-        """What belongs to a live one, or how and why one has ended.
+        """What belongs to a live transaction, or how and why one has ended.
 
         Example:
 
@@ -102,7 +102,7 @@ class BlockingTransactionAdmin(Blocking):
         return self._run(self._client.describe_transaction, number)
 
     def abort_transaction(self, number: int) -> TransactionView:
-        """Abort a transaction of any producer. Nothing of it takes effect, and readers no longer wait for it.
+        """Abort a transaction of any producer: nothing of it takes effect, and readers no longer wait for it.
 
         Example:
 
@@ -116,7 +116,7 @@ class BlockingTransactionAdmin(Blocking):
         return self._run(self._client.abort_transaction, number)
 
     def transaction_stats(self) -> TransactionStats:
-        """How many there are and were, the oldest, and in which topics they hold back readers.
+        """The number of transactions now and before, the oldest, and the topics in which they hold back readers.
 
         Example:
 

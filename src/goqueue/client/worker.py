@@ -197,7 +197,7 @@ class Worker:
         self._ready.extend(await self._take(self._settings.prefetch, LONGEST_WAIT_MS, self._settings.visibility_ms))
 
     async def take(self, limit: int = 100, *, wait: timedelta | None = None, wait_ms: int | None = None) -> list[Job]:
-        """Some jobs, at most `limit`; none when nothing is ready in time, which is one second unless it is told.
+        """Up to `limit` jobs; none when nothing is ready within `wait`, one second by default.
 
         Example:
 
@@ -392,7 +392,7 @@ class Worker:
     # What became of them.
 
     async def ack(self, *jobs: Job) -> None:
-        """Done, for good.
+        """Acknowledge jobs: they are done, and the group never gets them again.
 
         Example:
 
@@ -407,7 +407,7 @@ class Worker:
     async def nack(
         self, *jobs: Job, reason: str = "", delay: timedelta | None = None, delay_ms: int | None = None
     ) -> Settlement:
-        """Not done: each is tried again after a pause, which grows with its failures unless it is given.
+        """Fail jobs: each is tried again after a pause, which grows with its failures unless it is given.
 
         Example:
 
@@ -422,7 +422,7 @@ class Worker:
         return await self._settle("nack", jobs, reason, duration_ms("delay", delay, delay_ms))
 
     async def reject(self, *jobs: Job, reason: str = "") -> Settlement:
-        """Never to be done: to the dead letters.
+        """Reject jobs that can never be done: they go to the dead letters.
 
         Example:
 
@@ -437,7 +437,7 @@ class Worker:
     async def extend(
         self, *jobs: Job, visibility: timedelta | None = None, visibility_ms: int | None = None
     ) -> Settlement:
-        """More time is needed, counted from now.
+        """Keep jobs for longer, counted from now.
 
         Example:
 
@@ -456,7 +456,7 @@ class Worker:
         return await self._settle("extend", jobs, delay_ms=visibility_ms)
 
     async def release(self, *jobs: Job) -> None:
-        """Give them back untouched: another worker may have them at once, and it does not count as a failure.
+        """Give jobs back untouched: another worker may have them at once, and it does not count as a failure.
 
         Example:
 

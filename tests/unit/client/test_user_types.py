@@ -42,6 +42,11 @@ def blocking() -> None:
         for job in worker:
             handle(job)
             worker.ack(job)
+        worker.run(handle, concurrency=4)
+
+
+async def handle_soon(job: Job) -> None:
+    print(job.text)
 
 
 async def with_asyncio() -> None:
@@ -57,6 +62,7 @@ async def with_asyncio() -> None:
     async with client.Worker("orders", group="billing", key_order=True) as worker:
         async for job in worker:
             await worker.nack(job, reason="later", delay=timedelta(seconds=5))
+        await worker.run(handle_soon, concurrency=4)
 
 
 blocking()
@@ -74,6 +80,7 @@ WRONG = [
     "Admin(timeout=5)",
     'Producer().send("orders", 5)',
     'Producer().send("orders", b"", delay=5)',
+    'Worker("orders", group="billing").run(print, parallel=5)',
     'Producer().send("orders", b"", headers={"source": 5})',
 ]
 
