@@ -179,5 +179,5 @@ def test_of_several_addresses_the_first_that_answers_is_read_and_written(table, 
     frame.select("value").write.format("goqueue").mode("append").options(bootstrap=several, topic=topic).save()
     assert values(table(subscribe=topic).load()) == [b"a", b"a", b"b", b"b"]
     nowhere = table(subscribe=topic).option("bootstrap", "127.0.0.1:1, 127.0.0.1:2")
-    with pytest.raises(Exception, match="127.0.0.1:1: Connection refused; 127.0.0.1:2: Connection refused"):
+    with pytest.raises(Exception, match=r"127\.0\.0\.1:1: Connection refused; 127\.0\.0\.1:2: Connection refused"):
         nowhere.load().collect()
