@@ -52,7 +52,7 @@ MADE_BY = {"Delivery": "Producer.send", "Part": "Admin.part", "Transaction": "Pr
 EXPLAINED = re.compile(r"`(?P<name>\w+)`(?: \((?P<default>[^)]*)\))?(?P<end>[:,]) ")
 """A setting in the list of a docstring; those before a comma share the words of the next one."""
 CODE = re.compile(r"^((async )?(with|for|def) .*:|(from|import|await) .*|\w+ = .*)$", re.MULTILINE)
-LINE = 100
+LINE = 88
 
 Member = griffe.Object | griffe.Alias
 

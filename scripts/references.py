@@ -3,8 +3,10 @@
 A module of this folder that has `PAGE`, the path of a file, and `page()`, its text, makes one of them.
 """
 
+import html
 import importlib
 import pkgutil
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +15,7 @@ __all__ = ["DOCS", "cell", "code", "main", "makers", "one_line", "table"]
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
+CODE_WITH_BAR = re.compile(r"`([^`]*\|[^`]*)`")
 
 
 def makers() -> dict[str, ModuleType]:
@@ -31,7 +34,12 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def cell(text: str) -> str:
     """In a table a line must stay one line, and a bar would end its cell."""
-    return one_line(text).replace("|", "\\|")
+    return CODE_WITH_BAR.sub(_without_bar, one_line(text)).replace("|", "\\|")
+
+
+def _without_bar(match: re.Match[str]) -> str:
+    """Readers of Markdown do not agree whether a bar in code needs a backslash, and whether they show it."""
+    return f"<code>{html.escape(match[1], quote=False).replace('|', '&#124;')}</code>"
 
 
 def one_line(text: str) -> str:

@@ -10,6 +10,7 @@ FETCHED = re.compile(r'<(?:script|link|img|iframe|source)\b[^>]*?\b(?:src|href)=
 IN_STYLE = re.compile(r"url\(['\"]?(?:https?:)?//([^)/'\"]+)|@import\s+['\"](?:https?:)?//([^/'\"]+)")
 IN_MENU = re.compile(r'<a href="(?!https?:)([^"#]*)"[^>]*class="md-(?:nav|tabs)__link')
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
+BAR = re.compile(r"<t[dh][^>]*>(?:(?!</t[dh]>).)*\\\|", re.DOTALL)
 IN_CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 
 
@@ -37,6 +38,11 @@ def test_every_page_can_be_reached_by_the_menus(site):
     pages = {page.relative_to(site) for page in site.rglob("index.html")}
     missed = pages - {page.relative_to(site) for page in reached}
     assert {str(page) for page in missed if not re.match(r"adr/\d", str(page))} == set()
+
+
+def test_a_bar_in_a_table_is_shown_without_a_backslash(site):
+    pages = {str(page.relative_to(site)): BAR.findall(page.read_text()) for page in site.rglob("index.html")}
+    assert {page: found for page, found in pages.items() if found} == {}
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])

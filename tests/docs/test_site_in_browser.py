@@ -100,3 +100,12 @@ def test_no_page_scrolls_sideways_on_a_phone(reader: Page, site: Path):
         if over > 0:
             wide[path] = over
     assert wide == {}
+
+
+@SIZES
+def test_names_in_tables_stay_in_one_piece(reader: Page):
+    reader.goto("reference/python/")
+    names = reader.locator("td:first-child code")
+    assert names.count() > 100
+    shown = names.evaluate_all("all => all.map(one => [one.textContent, one.getClientRects().length])")
+    assert [name for name, lines in shown if lines > 1 and " " not in name] == []

@@ -165,7 +165,7 @@ class TopicConfig(msgspec.Struct, frozen=True):
     visibility_timeout_ms: Visibility = 30_000
     """How long a consumer of the queue has a record for itself."""
     max_attempts: MaxAttempts = 3
-    """After so many failures a record goes to the dead letters."""
+    """Failures after which a record goes to the dead letters."""
     retry_backoff_ms: Backoff = 1000
     """The pause after the first failure; it doubles with each one that follows."""
     retry_backoff_max_ms: Backoff = MINUTE_MS

@@ -14,7 +14,7 @@ __all__ = [
 
 
 class HeldBack(msgspec.Struct, frozen=True, array_like=True):
-    """A partition that a live transaction writes to, and the records that nobody sees before it commits.
+    """A partition that a live transaction writes to, and the records that are hidden until it commits.
 
     Readers of committed records wait in front of the first one, also for records of others behind it.
     """

@@ -198,7 +198,7 @@ class SimulatedFileSystem:
         return _Space(self.capacity, self._free())
 
     def breathe(self) -> None:
-        """There is nobody else."""
+        """Nothing to do: no other process waits."""
 
     def _free(self) -> int:
         if self.capacity == UNLIMITED:

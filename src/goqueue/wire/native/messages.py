@@ -444,7 +444,7 @@ class GroupDescription(msgspec.Struct, frozen=True, array_like=True):
     members: tuple[MemberDescription, ...]
     partitions: tuple[PartitionLag, ...]
     pause_reason: str = ""
-    """Why the broker paused it; empty when somebody asked for it."""
+    """Why the broker paused it; empty when a request paused it."""
     expires_at_ns: int | None = None
     """When the empty group is forgotten, with its offsets and what it acknowledged; None while it is used."""
     workers: tuple[WorkerDescription, ...] = ()
