@@ -166,7 +166,7 @@ def test_a_pipeline_runs_under_spark_submit_on_a_cluster_that_gets_the_wheel(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1500)
 def test_a_job_runs_on_executors_that_have_only_the_packed_environment_of_the_guide(
     cluster, built, server, admin, producer, table, topic, tmp_path
 ):
