@@ -11,7 +11,7 @@ from goqueue.engine.id_upkeep import IdUpkeep
 from goqueue.engine.partition import ProducerBatch
 from goqueue.engine.producers import init_producer
 from goqueue.engine.publish import Published
-from goqueue.errors import DiskFull, GoQueueError, LogReadOnly, OutOfOrderSequence, StorageBusy
+from goqueue.errors import DiskFull, GoQueueError, LogReadOnly, OutOfOrderSequence, StorageBusy, UnknownProducer
 from goqueue.model.log import LogId
 from goqueue.model.record_id import id_of
 from tests.unit.ids.scene import ORDERS, Scene, checkpoint, hand_over, maintenance_of, start
@@ -75,7 +75,7 @@ class Life:
         for ids, answer in waiting:
             result = await answer
             if isinstance(result, GoQueueError):
-                assert isinstance(result, DiskFull | LogReadOnly | StorageBusy | OutOfOrderSequence)
+                assert isinstance(result, DiskFull | LogReadOnly | StorageBusy | OutOfOrderSequence | UnknownProducer)
                 self.refusals += 1
             else:
                 self.answers.append((ids, result))

@@ -231,7 +231,7 @@ def test_there_is_a_limit_to_schedules():
     scene.schedules.restore(
         tuple(replace(scene.state, config=config(id=f"s{number}", every_s=60)) for number in range(MOST_SCHEDULES))
     )
-    with pytest.raises(InvalidRequest, match="10000 schedules") as refusal:
+    with pytest.raises(InvalidRequest, match=f"{MOST_SCHEDULES} schedules") as refusal:
         scene.schedules.create(config(id="one-more"), now=scene.now)
     assert "delete" in refusal.value.hint
 
