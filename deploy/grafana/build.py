@@ -31,7 +31,12 @@ def _overview() -> Dashboard:
         ),
         chart("Refused", (rate("goqueue_broker_refused_records_total", "code"), "{{code}}"), unit="cps"),
         row("Clients"),
-        chart("Connections", ("sum by (listener) (goqueue_broker_connections{$on})", "{{listener}}")),
+        chart(
+            "Connections",
+            ("sum by (listener) (goqueue_broker_connections{$on})", "{{listener}}"),
+            ("sum by (listener) (goqueue_broker_connection_limit{$on})", "{{listener}} limit"),
+            (rate("goqueue_broker_refused_connections_total", "listener"), "{{listener}} refused a second"),
+        ),
         chart(
             "Requests",
             (rate("goqueue_broker_requests_total", "listener, outcome"), "{{listener}} {{outcome}}"),
@@ -155,6 +160,15 @@ def _consumers() -> Dashboard:
             ("sum(increase(goqueue_consumer_tripped_breakers_total{$on}[$__rate_interval]))", "breakers tripped"),
             width=12,
         ),
+        chart(
+            "Expired for lack of use",
+            ("sum(increase(goqueue_consumer_expired_groups_total{$on}[$__rate_interval]))", "groups"),
+            ("sum(increase(goqueue_broker_forgotten_producers_total{$on}[$__rate_interval]))", "producers"),
+            (
+                "sum(increase(goqueue_broker_expired_transactional_ids_total{$on}[$__rate_interval]))",
+                "transactional ids",
+            ),
+        ),
     )
     text = "How far groups are behind, what waits in queues, and what became of deliveries."
     choices = {"group": "goqueue_consumer_lag_records", "topic": "goqueue_consumer_lag_records"}
@@ -196,6 +210,8 @@ def _storage() -> Dashboard:
             "Failures",
             ("sum by (task) (increase(goqueue_storage_failed_jobs_total{$on}[$__rate_interval]))", "{{task}}"),
             ("sum(increase(goqueue_storage_failed_logs_total{$on}[$__rate_interval]))", "logs gone read-only"),
+            ("sum(increase(goqueue_storage_failed_reads_total{$on}[$__rate_interval]))", "reads refused by the disk"),
+            ("sum(increase(goqueue_storage_damaged_files_total{$on}[$__rate_interval]))", "damaged copies and indexes"),
             ("sum(increase(goqueue_storage_id_index_rebuilds_total{$on}[$__rate_interval]))", "index of ids rebuilt"),
         ),
         row("Starts"),

@@ -99,6 +99,7 @@ STORIES: dict[str, list[Step]] = {
         Step("group resume g -o json", '"paused": false'),
         Step(
             "group policy g --visibility 2m --max-attempts 5 --backoff 1s --backoff-max 1m --jitter 0.2 --reset "
+            "--offsets-retention 3d "
             "-o json",
             '"max_attempts": 5',
         ),
