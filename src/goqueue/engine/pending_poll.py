@@ -33,6 +33,7 @@ class PendingPoll:
         "_answer",
         "_broker",
         "_ended",
+        "_has_waited",
         "_is_called",
         "_is_leasing",
         "_is_over",
@@ -56,6 +57,7 @@ class PendingPoll:
         self._timer: asyncio.TimerHandle | None = None
         """Set while the poll waits."""
         self._task: asyncio.Task[None] | None = None
+        self._has_waited = False
         self._is_called = False
         self._is_leasing = False
         self._is_over = False
@@ -86,6 +88,7 @@ class PendingPoll:
 
     def end_wait(self) -> None:
         """Answer now, with nothing unless something is being leased."""
+        self._until = min(self._until, self._loop.time())
         if self._is_over or self._is_leasing:
             return
         if self._task is not None:
@@ -186,6 +189,7 @@ class PendingPoll:
         elif self._ring.next_rested() is not None:
             self._leave_to_task()
         elif self._timer is None:
+            self._has_waited = True
             self._timer = self._loop.call_at(self._until, self.end_wait)
             self._ring.watch(self._call)
             self._broker.queues.watch(self._request.group, self._call)
@@ -204,7 +208,6 @@ class PendingPoll:
         self._timer = None
         self._ring.unwatch(self._call)
         self._broker.queues.unwatch(self._request.group, self._call)
-        self._ring.hand_on(self._broker.clock.now_ns())
 
     # Ending.
 
@@ -216,10 +219,13 @@ class PendingPoll:
         self._is_over = True
         self._ended(self)
         self._stop_waiting()
+        if self._has_waited and self._ring is not None:
+            # What it was called for and has not taken is for the next one that waits.
+            self._ring.hand_on(self._broker.clock.now_ns())
 
     def _leave_to_task(self) -> None:
-        self._task = self._loop.create_task(self._run_task())
         self._stop_waiting()
+        self._task = self._loop.create_task(self._run_task())
 
     async def _run_task(self) -> None:
         left_ms = max(0, round(1000 * (self._until - self._loop.time())))

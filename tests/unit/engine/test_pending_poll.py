@@ -197,6 +197,17 @@ async def test_what_one_worker_leaves_goes_to_the_next_that_waits(open_broker):
         assert sorted(found) == [b"0", b"1", b"2"]
 
 
+async def test_what_a_worker_leaves_of_several_partitions_goes_to_the_next_that_waits(open_broker):
+    async with open_broker() as broker:
+        await made_topic(broker, b"first", partitions=3)
+        assert len(await take(broker)) == 1
+        one, two = (Client(broker, 2, wait_ms=10_000, consumer=name) for name in ("one", "two"))
+        batches = (published(broker, Record(value=b"%d" % number), partition=number) for number in range(3))
+        await asyncio.gather(*batches)
+        found = values(await one.reply) + values(await two.reply)
+        assert sorted(found) == [b"0", b"1", b"2"]
+
+
 async def test_a_worker_that_waits_gets_what_was_nacked_after_its_rest(open_broker, clock):
     async with open_broker() as broker:
         await begun(broker, Record(value=b"again"))
