@@ -112,4 +112,4 @@ def _work(shop: Address, name: str, stop: threading.Event) -> None:
 def are_all_done(admin: Admin, group: str) -> bool:
     """Whether the group is done with every order: nothing is delayed, in hand, or to be tried again."""
     partitions = admin.describe_group(group).partitions
-    return bool(partitions) and all(one.lag == 0 for one in partitions)
+    return bool(partitions) and all(one.lag == one.delayed == 0 for one in partitions)

@@ -16,10 +16,14 @@ LIBRARIES = {"goqueue": goqueue, "client": client, "sync": sync, "direct": direc
 NAMES = [(place, name) for place, library in LIBRARIES.items() for name in library.__all__ if name != "__version__"]
 PROGRAM = """
 import contextlib, io, json, sys, traceback
+from goqueue import Producer
 from tests.unit.client.doc_examples import run
 
 outcomes = {}
+producer = Producer(bootstrap=sys.argv[1])
 for code in json.load(sys.stdin):
+    # Each finds jobs, however many the ones before it have done.
+    producer.send_many("orders", json=[{"id": number} for number in range(100)])
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             run(code, sys.argv[1])
@@ -27,6 +31,7 @@ for code in json.load(sys.stdin):
         outcomes[code] = traceback.format_exc()
     else:
         outcomes[code] = "done"
+producer.close()
 print(json.dumps(outcomes))
 """
 

@@ -182,9 +182,9 @@ MISTAKES: dict[str, list[Mistake]] = {
         mistake("AddAcks", {"transaction": REF}, "POST /transactions/add-acks", {**REF, "receipts": ["x"]}),
         mistake(
             "AddOffsets",
-            {"transaction": REF, "group": "g"},
+            {"transaction": REF, "group": "g", "offsets": [{"topic": KNOWN, "partition": 0, "offset": 1}]},
             "POST /transactions/add-offsets",
-            {**REF, "group": "g", "offsets": {}},
+            {**REF, "group": "g", "offsets": {KNOWN: {"0": 1}}},
         ),
         mistake("CommitTransaction", {"transaction": REF}, "POST /transactions/commit", REF),
         mistake("AbortTransaction", {"transaction": REF}, "POST /transactions/abort", REF),

@@ -373,6 +373,7 @@ async def test_failures_have_one_of_few_codes_whatever_workers_say(broker, clock
     with pytest.raises(GoQueueError):
         await publish(broker, *records(b"x"), name="nowhere")
     ref = await begun(broker)
+    await publish(broker, *records(b"never"), transaction=ref)
     await ending.abort(broker, *ref)
     found = {(str(one.run.operation), one.run.error_type, one.run.error) for one in spans(broker) if one.run.error}
     assert found == {
