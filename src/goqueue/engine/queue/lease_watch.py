@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LeaseWatch"]
 
+FEW = 64
+"""Entries that are not worth a search for outdated ones."""
+
 
 class LeaseWatch:
     """A heap with one valid entry for each queue that has leases: it may be too early, never too late."""
@@ -20,15 +23,32 @@ class LeaseWatch:
     def __init__(self) -> None:
         self._heap: list[tuple[InstantNs, int, QueueState]] = []
         self._count = 0
+        self._outdated = 0
         self.leased = 0
         """Records, in all queues."""
+
+    def __len__(self) -> int:
+        """Entries, outdated ones too: at most twice as many as queues, or a few."""
+        return len(self._heap)
 
     def watch(self, state: "QueueState", deadline: InstantNs) -> None:
         """A lease of the queue ends then."""
         if state.looked_at is None or deadline < state.looked_at:
+            self.forget(state)
             state.looked_at = deadline
             self._count += 1
             heapq.heappush(self._heap, (deadline, self._count, state))
+
+    def forget(self, state: "QueueState") -> None:
+        """The queue was deleted, or is watched from another instant on."""
+        if state.looked_at is None:
+            return
+        state.looked_at = None
+        self._outdated += 1
+        if self._outdated > len(self._heap) // 2 and len(self._heap) > FEW:
+            self._heap = [entry for entry in self._heap if entry[2].looked_at == entry[0]]
+            heapq.heapify(self._heap)
+            self._outdated = 0
 
     def due(self, now: InstantNs) -> "list[QueueState]":
         """Queues with leases whose time is up; they are due until these are taken back."""
@@ -36,6 +56,7 @@ class LeaseWatch:
         while self._heap and self._heap[0][0] <= now:
             at, _, state = heapq.heappop(self._heap)
             if state.looked_at != at:
+                self._outdated -= 1
                 continue
             state.looked_at = None
             deadline = state.delivery.next_deadline()

@@ -231,6 +231,7 @@ class QueueStates:
                 continue
             del self._by_group[state.group][state.log]
             self.leases.leased -= state.delivery.leased_count
+            self.leases.forget(state)
             state.delivery.count_in_flight(InFlight())
             if not self._by_group[state.group]:
                 del self._by_group[state.group]
