@@ -35,6 +35,10 @@ checkpoint_bytes = 8_388_608
 
 [tracing]
 ring = 1000
+
+[tracing.files]
+file_bytes = 524_288
+keep_bytes = 2_097_152
 """
 """Small, so that what is full at some time is full before growth counts."""
 BEGINS_AT, WINDOW = 0.3, 0.1

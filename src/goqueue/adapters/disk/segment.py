@@ -57,12 +57,25 @@ class OpenSegments:
         self.report = report
         """Is told of an index file that could not be used, and why."""
         self._opened: deque[Segment] = deque()
-        self._growing: deque[Segment] = deque()
+        self._growing: dict[Segment, None] = {}
+        """The one opened longest ago comes first."""
+        self._changing = threading.Lock()
+        """Readers in threads open segments, too."""
+
+    @property
+    def growing_count(self) -> int:
+        return len(self._growing)
 
     def add_growing(self, segment: "Segment") -> None:
         """One that is written to; a reader may close only others that are durable."""
-        self._growing.append(segment)
+        with self._changing:
+            self._growing[segment] = None
         self._close_growing(Segment.rest)
+
+    def drop_growing(self, segment: "Segment") -> None:
+        """It is written to no more, or deleted."""
+        with self._changing:
+            self._growing.pop(segment, None)
 
     def make_room(self) -> None:
         """Called by the writer: where too many segments are written to, the oldest are made durable and closed."""
@@ -70,9 +83,14 @@ class OpenSegments:
 
     def _close_growing(self, rest: "Callable[[Segment], bool]") -> None:
         for _ in range(len(self._growing) - self._growing_limit):
-            oldest = self._growing.popleft()
+            with self._changing:
+                oldest = next(iter(self._growing), None)
+                if oldest is None:
+                    return
+                del self._growing[oldest]
             if not rest(oldest):
-                self._growing.append(oldest)
+                with self._changing:
+                    self._growing[oldest] = None
 
     def add(self, segment: "Segment") -> None:
         self._opened.append(segment)
@@ -245,6 +263,7 @@ class Segment:
     def seal(self) -> None:
         """No more appends: from now on the file may be closed whenever nobody reads it."""
         self._sealed = True
+        self._open_segments.drop_growing(self)
         if self._opened is not None:
             self._open_segments.add(self)
 
@@ -283,6 +302,7 @@ class Segment:
         """The files are about to be removed: no index may be written beside them any more."""
         with self._side_files:
             self._forgotten = True
+        self._open_segments.drop_growing(self)
         self.let_go()
 
     # Reading: from any thread.
