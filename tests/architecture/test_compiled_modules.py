@@ -1,5 +1,6 @@
 """Modules that are compiled with their types beside them are the same program as their sources."""
 
+import ast
 import importlib
 import subprocess
 import sys
@@ -31,6 +32,21 @@ ON_THE_WAY = [
 
 def test_there_are_such_modules() -> None:
     assert len(TYPED) > 20
+
+
+@pytest.mark.parametrize("module", TYPED, ids=str)
+def test_no_function_is_within_a_coroutine_or_names_itself_within_another_one(module: Path) -> None:
+    """Compiled, the two would hold each other, and no collector finds them: each call would leave them behind."""
+    path = (SOURCES / module).with_suffix(".py")
+    held = []
+    for function in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        for inner in [one for one in ast.walk(function) if isinstance(one, ast.FunctionDef) and one is not function]:
+            names = {one.id for one in ast.walk(inner) if isinstance(one, ast.Name)}
+            if isinstance(function, ast.AsyncFunctionDef) or inner.name in names:
+                held.append(f"{function.name}: {inner.name}")
+    assert held == []
 
 
 @pytest.mark.parametrize("module", TYPED, ids=str)

@@ -55,6 +55,18 @@ def resolve(reply: asyncio.Future[None], refusal: GoQueueError | None) -> None:
         reply.set_exception(refusal)
 
 
+def _run(action: Callable[[], Result], reply: "asyncio.Future[Result]") -> None:
+    """Not a function within the coroutine that waits: compiled, the two would hold each other for ever."""
+    try:
+        result = action()
+    except Exception as error:
+        if not reply.done():
+            reply.set_exception(error)
+    else:
+        if not reply.done():
+            reply.set_result(result)
+
+
 class Submitted:
     """An entry that waits to be written; one that may still grow is asked for when it is its turn."""
 
@@ -162,18 +174,7 @@ class GroupCommit:
     async def between_writes(self, action: Callable[[], Result]) -> Result:
         """Run an action when everything submitted so far is written and nothing is being written."""
         reply: asyncio.Future[Result] = self._loop.create_future()
-
-        def run() -> None:
-            try:
-                result = action()
-            except Exception as error:
-                if not reply.done():
-                    reply.set_exception(error)
-            else:
-                if not reply.done():
-                    reply.set_result(result)
-
-        self._between.append(run)
+        self._between.append(partial(_run, action, reply))
         self._schedule()
         return await reply
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import msgspec
 
@@ -260,17 +261,8 @@ class _Publishing:
         if batch.next_offset == batch.base_offset:
             self._broker.commit.when_durable(lambda refusal: self._answer(refusal or answer))
             return
-
-        def look() -> None:
-            if partition.high_watermark >= batch.next_offset:
-                partition.unwatch(look)
-                self._answer(answer)
-            elif batch.base_offset >= partition.next_offset:
-                partition.unwatch(look)
-                self._answer(StorageBusy("the batch that this one repeats was refused"))
-
-        partition.watch(look)
-        look()
+        # Compiled, a method of its own is no object that could be handed over.
+        _Repeat(lambda result: self._answer(result), partition, batch, answer).wait()  # noqa: PLW0108
 
     def _answer(self, result: Published | GoQueueError) -> None:
         self._reply(result)
@@ -308,17 +300,46 @@ def _published(partition: Partition, batch: BatchWritten, duplicate: bool) -> Pu
     )
 
 
+class _Repeat:
+    """A batch that was published before, answered when it is known what became of the first one."""
+
+    def __init__(
+        self,
+        tell: Callable[[Published | GoQueueError], None],
+        partition: Partition,
+        batch: BatchWritten,
+        answer: Published,
+    ) -> None:
+        self._tell = tell
+        self._partition = partition
+        self._batch = batch
+        self._answer = answer
+
+    def wait(self) -> None:
+        self._partition.watch(self.look)
+        self.look()
+
+    def look(self) -> None:
+        partition, batch = self._partition, self._batch
+        if partition.high_watermark >= batch.next_offset:
+            partition.unwatch(self.look)
+            self._tell(self._answer)
+        elif batch.base_offset >= partition.next_offset:
+            partition.unwatch(self.look)
+            self._tell(StorageBusy("the batch that this one repeats was refused"))
+
+
 async def publish_and_wait(broker: Broker, request: PublishBatch) -> Published:
     """As `publish`, for callers that wait; cancelling them does not take the records back."""
     answer: asyncio.Future[Published] = asyncio.get_running_loop().create_future()
-
-    def reply(result: Published | GoQueueError) -> None:
-        if answer.done():
-            return
-        if isinstance(result, GoQueueError):
-            answer.set_exception(result)
-        else:
-            answer.set_result(result)
-
-    publish(broker, request, reply)
+    publish(broker, request, partial(_resolve, answer))
     return await answer
+
+
+def _resolve(answer: "asyncio.Future[Published]", result: Published | GoQueueError) -> None:
+    if answer.done():
+        return
+    if isinstance(result, GoQueueError):
+        answer.set_exception(result)
+    else:
+        answer.set_result(result)
