@@ -191,17 +191,12 @@ class Transactions(RuleBasedStateMachine):
         self.write_all(self.drawn(data, self.model.in_state("open")), places)
 
     def write_all(self, number, places):
-        """Storage refuses each write once."""
         for partition, count in places:
-            outcomes, log = self.outcomes[partition], self.model.logs[partition]
+            log = self.model.logs[partition]
             self.coordinator.check(number, *self.model.owner[number])
             joined = self.coordinator.join(number, "t", partition)
             self.model.joined[number].add(partition)
             wrote = Wrote(number, len(log), count)
-            before = outcomes.snapshot()
-            outcomes.apply(wrote)
-            outcomes.undo(wrote)
-            assert outcomes.snapshot() == before
             self.write(joined, here=[(partition, wrote)])
             log += [number] * count
 
@@ -236,17 +231,7 @@ class Transactions(RuleBasedStateMachine):
             with pytest.raises(TransactionConflict):
                 self.coordinator.end(number, committed=True, why="", now=self.now)
             return
-        self.storage_refuses_the_end(number, committed)
         self.finish(number, committed)
-
-    def storage_refuses_the_end(self, number, committed):
-        """Nothing was written, so the transaction goes on as before."""
-        for partition in self.model.joined[number]:
-            before = self.outcomes[partition].snapshot()
-            closed = Closed(number, committed, len(self.model.logs[partition]))
-            self.outcomes[partition].apply(closed)
-            self.outcomes[partition].undo(closed)
-            assert self.outcomes[partition].snapshot() == before
 
     @precondition(lambda self: any(n in self.model.key for n in self.model.live()))
     @rule(data=st.data())

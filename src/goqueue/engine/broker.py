@@ -1,6 +1,5 @@
 """The broker: opens storage, brings state machines to where they were, and holds them for the use cases."""
 
-import asyncio
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Self, cast
 from goqueue.core.catalog.catalog import Catalog
 from goqueue.core.catalog.events import CatalogEvent
 from goqueue.core.delay.delays import Delays
-from goqueue.core.delay.events import DelayEvent, KeptDelays
+from goqueue.core.delay.events import DelayEvent, Fired, KeptDelays
 from goqueue.core.delivery.delivery import Delivery
 from goqueue.core.delivery.events import DeliveryEvent, KeptDelivery
 from goqueue.core.delivery.group_policies import GroupPolicies, KeptPolicy, PolicySet
@@ -41,6 +40,7 @@ from goqueue.engine.queue.ring import Rings
 from goqueue.engine.queue.states import DELIVERIES, QueueStates
 from goqueue.engine.remembered_ids import IDS, RememberedIds
 from goqueue.engine.schemas.formats import no_protoc
+from goqueue.engine.state_log import StateLog
 from goqueue.engine.streams import Kind, Streams
 from goqueue.engine.syncer import Syncer
 from goqueue.engine.tally import Tallies
@@ -95,7 +95,6 @@ class Broker(Intake):
         self.recovery_ns = 0
         """How long it took to open storage."""
         self.catalog = Catalog()
-        self.catalog_turn = asyncio.Lock()
         self.group_news = GroupNews()
         self.receipts = ReceiptKey()
         self.alarm = DelayAlarm()
@@ -103,9 +102,6 @@ class Broker(Intake):
         self.blocks = Blocks()
         self.lane_runs = LaneRuns()
         self.policies = GroupPolicies()
-        self.schedules_turn = asyncio.Lock()
-        self.schemas_turn = asyncio.Lock()
-        self.schemas_write = asyncio.Lock()
         self.endings = Endings()
         self.fetch_turns = itertools.count()
         self.streams = Streams(
@@ -120,7 +116,13 @@ class Broker(Intake):
                 ),
                 Kind(IDS, lambda: (IdEvent, KnownIds), lambda _: self.ids.recent),
                 Kind(lanes_stream(), lambda: (LanesMarked, tuple[LaneKept, ...]), lambda _: LaneIndex()),
-                Kind(delays_stream(), lambda: (DelayEvent, KeptDelays), lambda _: Delays()),
+                Kind(
+                    delays_stream(),
+                    lambda: (DelayEvent, KeptDelays),
+                    lambda _: Delays(),
+                    # A power cut may take it back: the record is due at the next start, and fires again.
+                    needs_sync=lambda event: not isinstance(event, Fired),
+                ),
                 Kind(outcomes_stream(), lambda: (OutcomeEvent, KeptOutcomes), lambda _: Outcomes()),
                 Kind(DELIVERIES, lambda: (DeliveryEvent, KeptDelivery), self._make_delivery, is_bundled=True),
                 schema_kind(compile_proto, self.value_rules.use),
@@ -129,8 +131,9 @@ class Broker(Intake):
                 *RARE_KINDS,
             )
         )
-        self.ids = RememberedIds(id_index, self.streams)
-        self.queues = QueueStates(self.streams, self.tally)
+        self.state_log = StateLog(self.streams)
+        self.ids = RememberedIds(id_index, self.state_log)
+        self.queues = QueueStates(self.state_log, self.tally)
         self.rings = Rings(self.queues)
         self.workers = Workers(self.queues, clock.now_ns)
         self.commit: GroupCommit
@@ -172,12 +175,11 @@ class Broker(Intake):
             self.background = stack.enter_context(ThreadPoolExecutor(BACKGROUND, "gq-background"))
             self.parsers = stack.enter_context(ThreadPoolExecutor(PARSERS, "gq-schema"))
             self.readers = stack.enter_context(ThreadPoolExecutor(READERS, "gq-read"))
-            self.commit = GroupCommit(self.storage, writer, syncer)
+            self.commit = self.state_log.commit = GroupCommit(self.storage, writer, syncer)
             stack.push_async_callback(self.commit.drain)
             stack.push_async_callback(self.queues.drain)
             for topic in self.catalog:
                 self.open_partitions(topic)
-            self.queues.commit = self.commit
             self.queues.recovered()
             self._wake_recovered()
             self._find_left_over()
@@ -202,9 +204,8 @@ class Broker(Intake):
             topic,
             log,
             opened,
-            self.commit,
+            self.state_log,
             self.clock,
-            self.streams,
             producers,
             lanes,
             delays,
@@ -246,8 +247,7 @@ class Broker(Intake):
 
     async def _make_receipt_key(self) -> None:
         given = ReceiptKeyGiven(self.entropy.token_bytes(KEY_BYTES))
-        self.receipts.apply(given)
-        await self.commit.write((self.streams.event(RECEIPTS, given),))
+        await self.state_log.change(self.state_log.owner(RECEIPTS), lambda: [given])
 
     def close_partitions(self, name: TopicName) -> None:
         for partition in self.opened.remove(name):

@@ -3,19 +3,19 @@
 import asyncio
 import heapq
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from pyroaring import BitMap64
 
 from goqueue import codec
-from goqueue.core.delay.delays import Delays
 from goqueue.core.delay.events import DelayEvent
 from goqueue.core.delay.states import DelayState, DelayStatus
 from goqueue.engine.broker import Broker
 from goqueue.engine.firing import wake_queues
 from goqueue.engine.partition import Partition, delays_stream
 from goqueue.engine.queue.gather import gather
+from goqueue.engine.state_log import Also
 from goqueue.errors import DelayIsOver, GoQueueError, InvalidRequest, UnknownDelay, UnknownPartition
 from goqueue.model.delay import check_dues
 from goqueue.model.record import Record
@@ -115,7 +115,7 @@ async def cancel_delay(broker: Broker, name: TopicName, number: int, offset: int
     partition = broker.partition(name, number)
     if _status(partition, offset).state is not DelayState.CANCELLED:
         _check(partition, offset, DelayState.PENDING)
-        await _change(broker, partition, BitMap64((offset,)), lambda delays: delays.cancel(offset))
+        await _cancel(broker, partition, BitMap64((offset,)))
         _check(partition, offset, DelayState.CANCELLED)
     return find_delay(broker, name, number, offset)
 
@@ -148,7 +148,7 @@ async def reschedule_delay(broker: Broker, name: TopicName, number: int, offset:
     check_dues(broker.catalog.topic(name), (due,), since_ns=since)
     partition = broker.partition(name, number)
     _check(partition, offset, DelayState.PENDING)
-    await _change(broker, partition, BitMap64((offset,)), lambda delays: delays.reschedule(offset, due))
+    await _change(broker, partition, BitMap64((offset,)), lambda: [partition.delays.reschedule(offset, due)])
     partition.set_alarm()
     if _status(partition, offset).state is not DelayState.DELIVERED:
         # What is due at once may be delivered by now; what was cancelled meanwhile has no time any more.
@@ -182,7 +182,7 @@ async def _cancel_part(broker: Broker, name: TopicName, number: int, offsets: li
     states = partition.delays.by_state(there)
     pending = states.pop(DelayState.PENDING)
     if pending:
-        await _change(broker, partition, pending, lambda delays: delays.cancel(*pending))
+        await _cancel(broker, partition, pending)
         # Some may have been delivered, or removed from the log, while this was written.
         for state, some in partition.delays.by_state(pending).items():
             states[state] = states.get(state, BitMap64()) | some
@@ -199,20 +199,27 @@ async def _cancel_part(broker: Broker, name: TopicName, number: int, offsets: li
     return CancelledPart(number, list(cancelled), refused)
 
 
-async def _change(
-    broker: Broker, partition: Partition, offsets: BitMap64, decide: Callable[[Delays], DelayEvent]
-) -> None:
-    event = decide(partition.delays)
+async def _cancel(broker: Broker, partition: Partition, offsets: BitMap64) -> None:
+    """Those of them that are pending when it is decided."""
 
+    def decide() -> list[DelayEvent]:
+        pending = partition.delays.by_state(offsets)[DelayState.PENDING]
+        return [partition.delays.cancel(*pending)] if pending else []
+
+    await _change(broker, partition, offsets, decide)
+
+
+async def _change(
+    broker: Broker, partition: Partition, offsets: BitMap64, decide: Callable[[], Sequence[DelayEvent]]
+) -> None:
     def written() -> None:
-        partition.delays.apply(event)
         # Groups that wait for a record which is never to come are done with it.
         over = offsets - partition.delays.by_state(offsets)[DelayState.PENDING]
         if over:
             wake_queues(broker, partition, list(over))
 
-    entry = (broker.streams.event(delays_stream(partition.id), event),)
-    await broker.commit.write(entry, 56 + 8 * len(offsets), written=written)
+    owner = broker.state_log.owner(delays_stream(partition.id))
+    await broker.state_log.change(owner, decide, lambda: Also(written=written))
 
 
 def _status(partition: Partition, offset: int) -> DelayStatus:

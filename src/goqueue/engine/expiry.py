@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from goqueue.core.groups.group import Group
+from goqueue.core.transactions.events import IdsForgotten
 from goqueue.engine.broker import COORDINATOR, Broker
 from goqueue.engine.groups import INTERNAL_PREFIX, delete_group, note_use
 from goqueue.engine.partition import producers_stream
@@ -127,9 +128,13 @@ async def forget_transactional_ids(broker: Broker) -> int:
     if not broker.streams.has(COORDINATOR):
         return 0
     before = InstantNs(broker.clock.now_ns() - broker.expiry.transactional_ids_retention_ms * NS_PER_MS)
+    owner = broker.state_log.owner(COORDINATOR)
     forgotten = 0
-    while (event := broker.transactions.forget_idle(before, AT_ONCE)) is not None:
-        broker.transactions.apply(event)
-        await broker.commit.write((broker.streams.event(COORDINATOR, event),))
-        forgotten += len(event.transactional_ids)
+
+    def decide() -> list[IdsForgotten]:
+        event = broker.transactions.forget_idle(before, AT_ONCE)
+        return [] if event is None else [event]
+
+    while events := await broker.state_log.change(owner, decide):
+        forgotten += sum(len(event.transactional_ids) for event in events)
     return forgotten

@@ -11,6 +11,7 @@ from goqueue.core.delay.events import Fired
 from goqueue.core.delay.packing import pack, unpack
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition, delays_stream
+from goqueue.engine.state_log import Also
 from goqueue.engine.tracing.waiting import note_fired
 from goqueue.errors import GoQueueError
 from goqueue.model.ids import InstantNs
@@ -73,24 +74,23 @@ async def _fire(broker: Broker, partition: Partition, now: InstantNs) -> int:
     if not broker.is_open(partition):
         broker.alarm.forget(partition)
         return 0
-    event = partition.delays.fire(now=now, limit=FIRED_AT_ONCE)
-    if event is None:
-        return 0
-    # What is not confirmed cannot be read yet, and may still be refused: another record would get its offset then.
-    end = partition.high_watermark
-    offsets = [offset for offset in unpack(event.offsets) if offset < end]
-    if not offsets:
-        return 0
-    fired = Fired(pack(offsets))
+    offsets: list[int] = []
+
+    def decide() -> list[Fired]:
+        event = partition.delays.fire(now=now, limit=FIRED_AT_ONCE) if broker.is_open(partition) else None
+        # What is not confirmed cannot be read yet, and may still be refused: another record would get its offset then.
+        end = partition.high_watermark
+        offsets.extend(() if event is None else (offset for offset in unpack(event.offsets) if offset < end))
+        return [Fired(pack(offsets))] if offsets else []
 
     def written() -> None:
-        partition.delays.apply(fired)
         partition.tally.fired += len(offsets)
         wake_queues(broker, partition, offsets)
 
-    entry = (broker.streams.event(delays_stream(partition.id), fired),)
-    # Without a sync: what is forgotten in a power failure is due at the next start, and fires again.
-    await broker.commit.write(entry, len(fired.offsets), durable=False, written=written)
+    owner = broker.state_log.owner(delays_stream(partition.id))
+    await broker.state_log.change(owner, decide, lambda: Also(written=written))
+    if not offsets:
+        return 0
     if broker.tracing.is_on and broker.is_open(partition):
         note_fired(broker, partition, offsets, now)
     return len(offsets)

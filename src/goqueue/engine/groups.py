@@ -1,7 +1,6 @@
 """Consumer groups at work: members join, say they are alive, commit, leave; operators look and intervene.
 
-A decision is applied to memory and handed to the journal in the same step, and answered when it is durable. What
-changes nothing is answered at once, so a heartbeat in a quiet group costs no write.
+What changes nothing is answered at once, so a heartbeat in a quiet group costs no write.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -18,9 +17,9 @@ from goqueue.core.groups.views import Assignment
 from goqueue.engine.broker import GROUPS, POLICIES, Broker
 from goqueue.engine.fetch import offset_at
 from goqueue.engine.group_lag import GroupLags
-from goqueue.engine.ports import Operation
 from goqueue.engine.queue.positions import committed_offsets, follow_group, go_to
 from goqueue.engine.slices import in_slices
+from goqueue.engine.state_log import NOTHING_ELSE, Also
 from goqueue.engine.tracing.delivering import committed_offset, note_committed
 from goqueue.errors import InvalidRequest, OffsetOutOfRange, StateConflict
 from goqueue.model.ids import InstantNs
@@ -172,8 +171,8 @@ async def heartbeat(
                 break
             await _change(broker, name, lambda group, now: group.tell(member_id, generation, now=now))
             assignment = broker.groups.group(name).assignment(member_id)
-    # What others have changed a moment ago may not be certain yet.
-    await broker.commit.durable()
+    # What others have changed a moment ago may not be durable yet.
+    await broker.state_log.settled(broker.state_log.owner(GROUPS, name))
     return assignment
 
 
@@ -280,16 +279,16 @@ async def delete_group(
     def decide(group: Group, now: InstantNs) -> list[GroupEvent]:
         return group.delete(now=now) if only_if(group, now) else []
 
-    def end_queues() -> list[Operation]:
+    def end_queues() -> Also:
         states = broker.queues.of_group(name)
-        ends = broker.queues.end(states)
-        broker.queues.remove(states)
-        forgotten = broker.policies.forget(name)
-        if forgotten is not None:
-            broker.policies.apply(forgotten)
-            ends.append(broker.streams.event(POLICIES, forgotten))
-        broker.breakers.forget(name)
-        return ends
+        policies = broker.state_log.owner(POLICIES)
+        forgotten = [(policies, event) for event in broker.policies.forget(name)]
+
+        def forget() -> None:
+            broker.queues.remove(states)
+            broker.breakers.forget(name)
+
+        return Also(tuple(broker.queues.end(states)), forgotten, written=forget)
 
     await _change(broker, name, decide, also=end_queues)
 
@@ -340,16 +339,26 @@ async def _change(
     decide: Callable[[Group, InstantNs], list[GroupEvent]],
     *,
     is_new: bool = False,
-    also: Callable[[], Sequence[Operation]] = tuple,
+    also: Callable[[], Also] = lambda: NOTHING_ELSE,
 ) -> None:
-    """Decide, apply, and wait until it is durable; with `also` in the same entry."""
-    group = broker.groups.group_or_new(group_name(name)) if is_new else broker.groups.group(name)
-    events = decide(group, broker.clock.now_ns())
-    if events:
-        change = GroupChange(name, tuple(events))
-        broker.groups.apply(change)
-        broker.group_news.happened(name, events)
-        await broker.commit.write((broker.streams.event(GROUPS, change), *also()))
+    events: list[GroupEvent] = []
+
+    def change() -> list[GroupChange]:
+        nonlocal events
+        group = broker.groups.group_or_new(group_name(name)) if is_new else broker.groups.group(name)
+        events = decide(group, broker.clock.now_ns())
+        return [GroupChange(name, tuple(events))] if events else []
+
+    def tell_members() -> Also:
+        given = also()
+
+        def written() -> None:
+            given.written()
+            broker.group_news.happened(name, events)
+
+        return given._replace(written=written)
+
+    if await broker.state_log.change(broker.state_log.owner(GROUPS, name), change, tell_members):
         await follow_group(broker, name, events)
 
 

@@ -76,8 +76,17 @@ def _coordinator_types() -> tuple[Any, Any]:
     return CoordinatorEvent, KeptCoordinator
 
 
+def _outlives_power_cuts(event: Any) -> bool:
+    """Transactions that are open when the broker stops are aborted in any case."""
+    from goqueue.core.transactions.events import Began, Ended, Joined, OffsetsAdded, Pledged
+
+    if isinstance(event, Ended):
+        return event.committed
+    return not isinstance(event, Began | Joined | OffsetsAdded | Pledged)
+
+
 RARE_KINDS = (
     Kind(GROUPS, _group_types, _groups, part_of=lambda change: change.group),
     Kind(SCHEDULES, _schedule_types, _schedules, is_frozen=True),
-    Kind(COORDINATOR, _coordinator_types, _coordinator, is_frozen=True),
+    Kind(COORDINATOR, _coordinator_types, _coordinator, is_frozen=True, needs_sync=_outlives_power_cuts),
 )

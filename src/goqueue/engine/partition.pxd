@@ -27,6 +27,7 @@ cdef class Partition:
     cdef GroupCommit _commit
     cdef object _clock
     cdef object _now_ns
+    cdef object _state_log
     cdef object _streams
     cdef str _stream
     cdef str _lanes_stream
@@ -53,9 +54,6 @@ cdef class Partition:
         ProducerBatch producer=*,
         ids=*,
         dues=*,
-        transaction=*,
-        tuple also=*,
-        written=*,
     )
     @cython.locals(joint=JointAppend, size=Py_ssize_t)
     cdef _append_plain(self, bytearray records, batch, bint is_numbered, long long next_offset, done, bint durable)
@@ -65,5 +63,4 @@ cdef class Partition:
     @cython.locals(count="long long", moved=bint)
     cpdef _finish_joint(self, JointAppend joint, refusal)
     cdef _refuse(self, Pending pending)
-    cdef _take_back(self, effects)
     cdef _tell_watchers(self)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import msgspec
 from pyroaring import BitMap64
@@ -17,12 +17,13 @@ from goqueue.core.priority.lane_index import LaneIndex, LanesMarked
 from goqueue.core.priority.stats import LaneFlow
 from goqueue.core.producers.originals import count_originals
 from goqueue.core.producers.window import BatchWritten, ProducerWindow, written_together
-from goqueue.core.transactions.outcomes import Closed, OutcomeEvent, Outcomes, Wrote
+from goqueue.core.transactions.outcomes import Closed, Outcomes, Wrote
 from goqueue.engine.alarm import DelayAlarm
-from goqueue.engine.group_commit import Done, GroupCommit
+from goqueue.engine.group_commit import Done
 from goqueue.engine.joint_append import JOINT_BYTES, JointAppend
 from goqueue.engine.ports import AppendRecords, Clock, Entry, Log
-from goqueue.engine.streams import Streams
+from goqueue.engine.staged_append import NO_IDS, BatchIds, StagedAppend
+from goqueue.engine.state_log import Also, Owner, StateLog
 from goqueue.engine.tally import TopicTally
 from goqueue.errors import GoQueueError, InvalidRecord, OffsetOutOfRange, RecordTooLarge, StorageBusy
 from goqueue.model.ids import InstantNs
@@ -32,13 +33,10 @@ from goqueue.model.record import Flag, Record
 from goqueue.model.topic import Topic
 
 __all__ = [
-    "NO_IDS",
     "PARTITION_STREAMS",
-    "BatchIds",
     "Marker",
     "Partition",
     "ProducerBatch",
-    "Staged",
     "delays_stream",
     "lanes_stream",
     "outcomes_stream",
@@ -88,45 +86,6 @@ NOBODY = ProducerBatch(0, 0, 0)
 """For batches of those who do not number their records."""
 
 
-class BatchIds(Protocol):
-    """What goes with a batch whose records may have ids; is told how the batch fares."""
-
-    def join(self, partition: int, base_offset: int, timestamp_ns: int) -> tuple[bytes, Entry]:
-        """Originals of records that are not in the batch any more, and what is written with those that are."""
-
-    def begin(self) -> None: ...
-    def written(self) -> None: ...
-    def refused(self) -> None: ...
-
-
-class _NoIds:
-    """For batches without ids."""
-
-    def join(self, partition: int, base_offset: int, timestamp_ns: int) -> tuple[bytes, Entry]:
-        return b"", ()
-
-    def begin(self) -> None:
-        pass
-
-    written = refused = begin
-
-
-NO_IDS = _NoIds()
-
-
-class _Effects(NamedTuple):
-    """What a batch changes besides the log, and what has to be taken back when it is refused."""
-
-    batch: BatchWritten
-    after: int
-    ids: BatchIds = NO_IDS
-    delayed: Delayed | None = None
-    outcomes: tuple[OutcomeEvent, ...] = ()
-    cancelled: Cancelled | None = None
-    size: int = 0
-    """Bytes of records that somebody published."""
-
-
 class Marker(NamedTuple):
     """The end of a transaction, as a record of the log that no reader is shown."""
 
@@ -141,19 +100,13 @@ class Marker(NamedTuple):
         return Record(value=msgspec.json.encode(value), flags=flags)
 
 
-class Staged(NamedTuple):
-    """Records that have their offsets and can be written, with others in one entry if need be.
+class _Stamped(NamedTuple):
+    """A batch with its offsets."""
 
-    Nothing may be staged for the same partition before one of these is called: `begin` when they were handed to
-    group commit, which is to call `apply` once they are written and `finish` in the end; or `take_back` when that was
-    refused.
-    """
-
-    operations: Entry
-    begin: Callable[[], None]
-    apply: Callable[[], None]
-    finish: Done
-    take_back: Callable[[], None]
+    base: int
+    now: int
+    added: int
+    priorities: bytes | None
 
 
 class Partition:
@@ -164,9 +117,8 @@ class Partition:
         topic: Topic,
         log_id: LogId,
         log: Log,
-        commit: GroupCommit,
+        state_log: StateLog,
         clock: Clock,
-        streams: Streams,
         producers: ProducerWindow,
         lanes: LaneIndex,
         delays: Delays,
@@ -185,10 +137,11 @@ class Partition:
         self.delays = delays
         self.outcomes = outcomes
         self._alarm = alarm
-        self._commit = commit
+        self._state_log = state_log
+        self._commit = state_log.commit
         self._clock = clock
         self._now_ns = clock.now_ns
-        self._streams = streams
+        self._streams = state_log.streams
         self._stream = producers_stream(log_id)
         self._lanes_stream = lanes_stream(log_id)
         self._delays_stream = delays_stream(log_id)
@@ -234,14 +187,10 @@ class Partition:
         producer: ProducerBatch | None = None,
         ids: BatchIds = NO_IDS,
         dues: Sequence[int] | None = None,
-        transaction: int | None = None,
-        also: Entry = (),
-        written: Callable[[], None] | None = None,
     ) -> BatchWritten:
-        """Stamp a batch in place and have it written, with `also`, or neither; `done` says how it went.
+        """Stamp a batch in place and have it written; `done` says how it went.
 
-        `dues` has an instant for each record, until which it is hidden; one that has passed means at once. Records of
-        a transaction are hidden until it commits.
+        `dues` has an instant for each record, until which it is hidden; one that has passed means at once.
         """
         # Time may be set back; the order of timestamps in a partition is not.
         now: int = self._now_ns()
@@ -249,46 +198,80 @@ class Partition:
             now = self._newest_ns
         base = self.next_offset if self._has_strayed else self._next_offset
         added, _, largest_value, flags, priorities = _stamp(batch, base, now)
-        if largest_value > max_value_bytes:
-            raise RecordTooLarge(f"a value of {largest_value} bytes, the limit of {self.id.topic} is {max_value_bytes}")
-        if flags & CONTROL:
-            raise InvalidRecord("control records are the broker's own", hint="publish records without that flag")
-        is_plain = priorities is None and ids is NO_IDS and dues is None and transaction is None
-        if is_plain and not also and written is None:
+        if largest_value > max_value_bytes or flags & CONTROL:
+            self._refuse_batch(largest_value, max_value_bytes)
+        if priorities is None and ids is NO_IDS and dues is None:
             by = producer or NOBODY
             plain = BatchWritten(by.producer_id, by.epoch, by.sequence, added, base, now)
             self._append_plain(batch, plain, producer is not None, base + added, done, durable)
             self._newest_ns = now
             return plain
+        staged = self._stage(batch, _Stamped(base, now, added, priorities), producer, ids, dues, None)
+        self._state_log.submit((), Also(appends=(staged,), durable=durable), done)
+        return staged.batch
+
+    def stage(
+        self,
+        batch: bytearray,
+        *,
+        max_value_bytes: int = codec.MAX_VALUE,
+        producer: ProducerBatch | None = None,
+        dues: Sequence[int] | None = None,
+        transaction: int | None = None,
+    ) -> StagedAppend:
+        """As `append`, for records that are written together with something else.
+
+        Records of a transaction are hidden until it commits.
+        """
+        base, now = self.next_offset, max(self._now_ns(), self._newest_ns)
+        added, _, largest_value, flags, priorities = _stamp(batch, base, now)
+        if largest_value > max_value_bytes or flags & CONTROL:
+            self._refuse_batch(largest_value, max_value_bytes)
+        return self._stage(batch, _Stamped(base, now, added, priorities), producer, NO_IDS, dues, transaction)
+
+    def _refuse_batch(self, largest_value: int, max_value_bytes: int) -> None:
+        if largest_value > max_value_bytes:
+            raise RecordTooLarge(f"a value of {largest_value} bytes, the limit of {self.id.topic} is {max_value_bytes}")
+        raise InvalidRecord("control records are the broker's own", hint="publish records without that flag")
+
+    def _stage(
+        self,
+        records: bytearray,
+        stamped: "_Stamped",
+        producer: ProducerBatch | None,
+        ids: BatchIds,
+        dues: Sequence[int] | None,
+        transaction: int | None,
+    ) -> StagedAppend:
+        base, now, added, priorities = stamped
         delayed = None if dues is None else self._decide_delays(base, added, dues)
-        originals, events = ids.join(self.id.partition, base, now)
+        originals, known = ids.join(self.id.partition, base, now)
         count = added + count_originals(originals) if originals else added
-        batch_written = _written_by(producer, count, base, now, originals)
-        after = base + added
-        entry: Entry = (AppendRecords(self.id, batch, after), *events, *also)
+        batch = _written_by(producer, count, base, now, originals)
+        operations: Entry = (AppendRecords(self.id, records, base + added),)
         if producer is not None:
-            entry = (*entry, self._streams.event(self._stream, batch_written))
-        if priorities is None:
-            self.enqueued.note(NORMAL, added, now=InstantNs(now))
-        else:
-            for priority, number in Counter(priorities).items():
-                self.enqueued.note(priority, number, now=InstantNs(now))
-            marked = LanesMarked(base, priorities)
-            entry = (*entry, self._streams.event(self._lanes_stream, marked))
-            self.lanes.apply(marked)
-        # These are known before the records can be read, so there is no moment at which one of them is visible.
+            operations = (*operations, self._streams.event(self._stream, batch))
+        events = [*known]
+        if priorities is not None:
+            events.append((self._state_log.owner(self._lanes_stream), LanesMarked(base, priorities)))
         if delayed is not None:
-            entry = (*entry, self._streams.event(self._delays_stream, delayed))
-            self.delays.apply(delayed)
-        outcomes: tuple[OutcomeEvent, ...] = ()
+            events.append((self._state_log.owner(self._delays_stream), delayed))
         if transaction is not None:
-            wrote = Wrote(transaction, base, added)
-            entry = (*entry, self._streams.event(self._outcomes_stream, wrote))
-            self.outcomes.apply(wrote)
-            outcomes = (wrote,)
-        staged = self._stage(entry, _Effects(batch_written, after, ids, delayed, outcomes, size=len(batch)), done)
-        self._submit(staged, len(batch), durable=durable, written=written or staged.apply)
-        return batch_written
+            events.append((self._state_log.owner(self._outcomes_stream), Wrote(transaction, base, added)))
+        staged = StagedAppend(self, batch, operations, events, self._watermark.begin(base + added))
+        staged.size, staged.ids = len(records), ids
+        counts = {NORMAL: added} if priorities is None else Counter(priorities)
+
+        def finished() -> None:
+            for priority, number in counts.items():
+                self.enqueued.note(priority, number, now=InstantNs(now))
+            self.tally.published_records += added
+            self.tally.published_bytes += len(records)
+            if delayed is not None:
+                self.set_alarm()
+
+        staged.finished = finished
+        return staged
 
     def _append_plain(
         self,
@@ -355,23 +338,48 @@ class Partition:
         self._has_strayed = True
         self._watermark.refuse(pending)
 
-    def stage_markers(self, markers: Sequence[Marker]) -> Staged:
+    def stage_markers(self, markers: Sequence[Marker]) -> StagedAppend:
         """The records that end transactions in this partition, and what their ends mean for the records before."""
         now = max(self._clock.now_ns(), self._newest_ns)
         base = self.next_offset
         batch = bytearray(codec.encode([one.record() for one in markers]))
         after = base + codec.stamp(batch, base, now).count
-        closed = tuple(Closed(one.transaction, one.committed, offset) for offset, one in enumerate(markers, base))
-        entry: Entry = (AppendRecords(self.id, batch, after),)
+        outcomes = self._state_log.owner(self._outcomes_stream)
+        events: list[tuple[Owner, Any]] = [
+            (outcomes, Closed(one.transaction, one.committed, offset)) for offset, one in enumerate(markers, base)
+        ]
         cancelled = self._cancel_delays([one.transaction for one in markers if not one.committed])
         if cancelled is not None:
-            entry = (*entry, self._streams.event(self._delays_stream, cancelled))
-        for event in closed:
-            entry = (*entry, self._streams.event(self._outcomes_stream, event))
-            # The end counts once the marker is below the high watermark, so it may be applied before it is written.
-            self.outcomes.apply(event)
+            events.append((self._state_log.owner(self._delays_stream), cancelled))
         written = BatchWritten(0, 0, 0, len(markers), base, now)
-        return self._stage(entry, _Effects(written, after, outcomes=closed, cancelled=cancelled))
+        operations: Entry = (AppendRecords(self.id, batch, after),)
+        return StagedAppend(self, written, operations, events, self._watermark.begin(after))
+
+    def begin_staged(self, staged: StagedAppend) -> None:
+        """It was submitted. Until then nothing else may be staged; what comes next is behind it."""
+        self._joint = None
+        self._next_offset, self._newest_ns = staged.next_offset, staged.batch.timestamp_ns
+        staged.ids.begin()
+        if staged.batch.producer_id:
+            self.producers.remember(staged.batch)
+
+    def withdraw_staged(self, staged: StagedAppend) -> None:
+        """It could not be submitted."""
+        self._refuse(staged.pending)
+
+    def finish_staged(self, staged: StagedAppend, refusal: GoQueueError | None) -> None:
+        if refusal is None:
+            moved = self._watermark.confirm(staged.pending)
+            if staged.finished is not None:
+                staged.finished()
+        else:
+            moved = True
+            self._refused += 1
+            self._refuse(staged.pending)
+            self.producers.undo(staged.batch)
+            staged.ids.end()
+        if moved and self._watchers:
+            self._tell_watchers()
 
     def _cancel_delays(self, aborted: Sequence[int]) -> Cancelled | None:
         """What was never written is not going to be due."""
@@ -412,63 +420,6 @@ class Partition:
         self.producers.remember(written)
         return written
 
-    def _stage(self, entry: Entry, effects: "_Effects", done: Done | None = None) -> Staged:
-        batch, after, ids, delayed = effects[:4]
-        pending = self._watermark.begin(after)
-        self._joint = None
-
-        def finish(refusal: GoQueueError | None) -> None:
-            if refusal is None:
-                moved = self._watermark.confirm(pending)
-                if effects.size:
-                    self.tally.published_records += after - batch.base_offset
-                    self.tally.published_bytes += effects.size
-            else:
-                moved = True
-                self._refused += 1
-                self._refuse(pending)
-                self.producers.undo(batch)
-                self._take_back(effects)
-                ids.refused()
-            if done is not None:
-                done(refusal)
-            if delayed is not None and refusal is None:
-                self.set_alarm()
-            if moved and self._watchers:
-                self._tell_watchers()
-
-        def begin() -> None:
-            self._next_offset, self._newest_ns = after, batch.timestamp_ns
-            ids.begin()
-            if batch.producer_id:
-                self.producers.remember(batch)
-
-        def apply() -> None:
-            ids.written()
-            if effects.cancelled is not None:
-                self.delays.apply(effects.cancelled)
-
-        def take_back() -> None:
-            self._refuse(pending)
-            self._take_back(effects)
-
-        return Staged(entry, begin, apply, finish, take_back)
-
-    def _submit(self, staged: Staged, size: int, *, durable: bool, written: Callable[[], None]) -> None:
-        try:
-            self._commit.submit(staged.operations, size, staged.finish, durable=durable, written=written)
-        except GoQueueError:
-            staged.take_back()
-            raise
-        staged.begin()
-
-    def _take_back(self, effects: "_Effects") -> None:
-        self.lanes.forget_from(effects.batch.base_offset)
-        if effects.delayed is not None:
-            self.delays.undo(effects.delayed)
-        for event in reversed(effects.outcomes):
-            self.outcomes.undo(event)
-
     # Delays.
 
     def set_alarm(self) -> None:
@@ -482,9 +433,7 @@ class Partition:
         start = self.log.start_offset
         self.lanes.forget_below(start)
         self.outcomes.forget_below(start)
-        forgotten = self.delays.forget_below(start)
-        if forgotten is not None:
-            self.delays.apply(forgotten)
+        self.delays.forget_below(start)
 
     # Waiting to be written.
 

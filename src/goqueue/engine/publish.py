@@ -11,10 +11,12 @@ from goqueue.core.producers.originals import Original, unpack_originals
 from goqueue.core.producers.window import BatchWritten
 from goqueue.engine.broker import Broker
 from goqueue.engine.new_records import Unsettled, choose_new
-from goqueue.engine.partition import NO_IDS, Partition, ProducerBatch
+from goqueue.engine.partition import Partition, ProducerBatch
 from goqueue.engine.schemas.holding import checked_at_once, hold_until_checked
+from goqueue.engine.staged_append import NO_IDS
+from goqueue.engine.state_log import Also
 from goqueue.engine.tracing.publishing import note_published, note_refused_batch
-from goqueue.engine.transactions.joining import InTransaction, check_publish, join_operations
+from goqueue.engine.transactions.joining import InTransaction, check_publish, joined
 from goqueue.errors import (
     DiskFull,
     GoQueueError,
@@ -194,25 +196,16 @@ class _Publishing:
     def _write_in_transaction(self, ref: InTransaction) -> None:
         """Hidden until the transaction commits, which makes all of it durable."""
         broker, request, partition = self._broker, self._request, self._partition
-
-        def done(refusal: GoQueueError | None) -> None:
-            if refusal is None:
-                broker.endings.noted(ref.number)
-            else:
-                broker.endings.break_off(ref.number, refusal.message)
-            self._done(refusal)
-
-        self._written = partition.append(
+        events = joined(broker, ref, partition.id)
+        staged = partition.stage(
             request.records,
-            done,
-            False,
-            self._topic.config.max_value_bytes,
-            request.producer,
-            NO_IDS,
-            request.dues,
-            ref.number,
-            join_operations(broker, ref, partition.id),
+            max_value_bytes=self._topic.config.max_value_bytes,
+            producer=request.producer,
+            dues=request.dues,
+            transaction=ref.number,
         )
+        self._written = staged.batch
+        broker.state_log.submit(events, Also(appends=(staged,), done=broker.endings.track(ref.number)), self._done)
 
     def _write_new(self, ids: Sequence[str | None]) -> None:
         """The records whose ids are not known yet; the answer for the others is where their originals are."""

@@ -8,8 +8,8 @@ from goqueue.core.ids.batch import Division
 from goqueue.core.ids.events import NO_ID, IdsWritten, Place
 from goqueue.core.ids.recent import RecentIds
 from goqueue.core.producers.originals import Original, pack_originals
-from goqueue.engine.ports import Entry, FoundId, IdIndex, IdIndexDamaged
-from goqueue.engine.streams import Streams
+from goqueue.engine.ports import FoundId, IdIndex, IdIndexDamaged
+from goqueue.engine.state_log import Decision, StateLog
 from goqueue.errors import DiskFull, StorageBusy
 
 __all__ = ["IDS", "KnownPlaces", "RememberedIds", "UniqueBatch"]
@@ -30,14 +30,14 @@ class KnownPlaces(NamedTuple):
 class RememberedIds:
     """One for all topics, on the event loop."""
 
-    def __init__(self, index: IdIndex, streams: Streams) -> None:
+    def __init__(self, index: IdIndex, state_log: StateLog) -> None:
         self.recent = RecentIds()
         self.index = index
         self.fault: str | None = None
         """Why the index must be built again; until then nobody can say which ids are known."""
         self.lacks_room = False
         """The index could not be opened for want of room on the disk; there may be nothing wrong with it."""
-        self.streams = streams
+        self.state_log = state_log
         self._unsettled: dict[int, list[Callable[[], None]]] = {}
 
     def open(self) -> None:
@@ -61,7 +61,7 @@ class RememberedIds:
         if len(self.recent) + len(digests) > MOST_RECENT:
             raise StorageBusy(f"{len(self.recent)} ids wait for their index")
         places: list[Place | None] = [None] * len(digests)
-        space = self.recent.spaces.get(topic)
+        space = self.recent.space_of(topic)
         if space is None:
             return KnownPlaces(places, None)
         recent = self.recent.find(space, digests)
@@ -88,13 +88,12 @@ class RememberedIds:
     # On the way to the journal.
 
     def begin(self, event: IdsWritten) -> None:
-        self.recent.apply(event)
+        """Reserve the ids until the event is in the journal, or never will be."""
+        self.recent.reserve(event)
         self._unsettled[event.number] = []
 
-    def settle(self, event: IdsWritten, *, is_written: bool) -> None:
-        """The event is in the journal, or never will be; may be called again when its sync fails."""
-        if not is_written:
-            self.recent.undo(event)
+    def end(self, event: IdsWritten) -> None:
+        self.recent.release(event)
         for waiting in self._unsettled.pop(event.number, ()):
             asyncio.get_running_loop().call_soon(waiting)
 
@@ -103,7 +102,7 @@ class RememberedIds:
 
 
 class UniqueBatch:
-    """See `goqueue.engine.partition.BatchIds`: the ids of a batch's new records, and places for the others."""
+    """See `goqueue.engine.staged_append.BatchIds`: the ids of a batch's new records, and places for the others."""
 
     def __init__(self, ids: RememberedIds, topic: str, digests: Sequence[bytes], division: Division) -> None:
         self._ids = ids
@@ -112,7 +111,7 @@ class UniqueBatch:
         self._repetitions = division.repetitions
         self._event: IdsWritten | None = None
 
-    def join(self, partition: int, base_offset: int, timestamp_ns: int) -> tuple[bytes, Entry]:
+    def join(self, partition: int, base_offset: int, timestamp_ns: int) -> tuple[bytes, Decision]:
         originals = [
             Original(step, partition, base_offset + place, timestamp_ns)
             if isinstance(place, int)
@@ -123,16 +122,12 @@ class UniqueBatch:
             return pack_originals(originals), ()
         recent = self._ids.recent
         self._event = recent.write(self._topic, partition, base_offset, timestamp_ns, self._digests)
-        return pack_originals(originals), (self._ids.streams.event(IDS, self._event),)
+        return pack_originals(originals), ((self._ids.state_log.owner(IDS), self._event),)
 
     def begin(self) -> None:
         if self._event is not None:
             self._ids.begin(self._event)
 
-    def written(self) -> None:
+    def end(self) -> None:
         if self._event is not None:
-            self._ids.settle(self._event, is_written=True)
-
-    def refused(self) -> None:
-        if self._event is not None:
-            self._ids.settle(self._event, is_written=False)
+            self._ids.end(self._event)

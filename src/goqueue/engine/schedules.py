@@ -3,24 +3,21 @@
 The record of an occurrence and the note that it has fired are one entry of the journal: there are both or neither.
 """
 
-import asyncio
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import msgspec
 from msgspec import UNSET
 
 from goqueue import codec
-from goqueue.core.schedules.events import RecordPlace, ScheduleEvent
+from goqueue.core.schedules.events import RecordPlace, ScheduleEvent, ScheduleSkipped
 from goqueue.core.schedules.misfire import Firing
 from goqueue.core.schedules.schedule import ScheduleConfig, SchedulePatch, patched
 from goqueue.core.schedules.schedules import Schedules
 from goqueue.core.schedules.state import ScheduleState
 from goqueue.engine.broker import SCHEDULES, Broker
-from goqueue.engine.group_commit import resolve
 from goqueue.engine.placement import Placement
 from goqueue.engine.schemas.validation import check_record
-from goqueue.engine.shielded import shielded
+from goqueue.engine.state_log import Also
 from goqueue.errors import InvalidRecord, RecordTooLarge, UnknownTopic
 from goqueue.model.ids import InstantNs
 from goqueue.model.topic import TopicName, topic_name
@@ -72,11 +69,11 @@ async def fire_due(broker: Broker, placement: Placement) -> int:
     """Publish what is due, the first first; how many firings that were."""
     count = 0
     while (due := broker.schedules.next_due()) is not None and due <= broker.clock.now_ns():
-        async with broker.schedules_turn:
-            decision = broker.schedules.decide_firings(now=broker.clock.now_ns())
-            await _write(broker, decision.skips)
-            for firing in decision.firings:
-                await _fire(broker, placement, firing)
+        decision = broker.schedules.decide_firings(now=broker.clock.now_ns())
+        for skipped in decision.skips:
+            await _change_if_next(broker, skipped, lambda _, skipped=skipped: skipped)  # type: ignore[misc]
+        for firing in decision.firings:
+            await _fire(broker, placement, firing)
         count += len(decision.firings)
         if not decision.firings and not decision.skips:
             break
@@ -84,47 +81,52 @@ async def fire_due(broker: Broker, placement: Placement) -> int:
 
 
 async def _fire(broker: Broker, placement: Placement, firing: Firing) -> None:
-    now = broker.clock.now_ns()
+    refusal = ""
     try:
         await check_record(broker, broker.catalog.topic(TopicName(firing.topic)), firing.record)
-        topic = broker.catalog.topic(TopicName(firing.topic))
-        places = placement.of(topic)
-        number = places.by_turn() if firing.record.key is None else places.by_key(firing.record.key)
-        partition = broker.partition(topic.name, number)
-        headers = (*firing.record.headers, (SCHEDULE_HEADER, firing.identity.encode()))
-        batch = bytearray(codec.encode((msgspec.structs.replace(firing.record, headers=headers),)))
-        place = RecordPlace(number, partition.next_offset)
-        event = broker.schedules.fired(firing, now=now, place=place)
-        outcome: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-        partition.append(
-            batch,
-            partial(resolve, outcome),
-            durable=True,
-            max_value_bytes=topic.config.max_value_bytes,
-            also=(broker.streams.event(SCHEDULES, event),),
-            written=lambda: broker.schedules.apply(event),
-        )
-    except (UnknownTopic, InvalidRecord, RecordTooLarge) as refusal:
+        await _publish(broker, placement, firing)
+    except (UnknownTopic, InvalidRecord, RecordTooLarge) as error:
+        refusal = error.message
+    if refusal:
         # It would be refused again and again, and nothing after it would ever fire.
-        await _write(broker, [broker.schedules.passed_over(firing, now=now, reason=refusal.message)])
-        return
-    # Whoever is stopped here must not leave the event half known: the entry is written all the same.
-    await shielded(outcome)
+        await _change_if_next(broker, firing, lambda now: broker.schedules.passed_over(firing, now=now, reason=refusal))
 
 
-async def _change(broker: Broker, decide: Callable[[Schedules, InstantNs], Sequence[ScheduleEvent]]) -> None:
-    async with broker.schedules_turn:
-        await _write(broker, decide(broker.schedules, broker.clock.now_ns()))
+async def _publish(broker: Broker, placement: Placement, firing: Firing) -> None:
+    topic = broker.catalog.topic(TopicName(firing.topic))
+    places = placement.of(topic)
+    number = places.by_turn() if firing.record.key is None else places.by_key(firing.record.key)
+    partition = broker.partition(topic.name, number)
+    headers = (*firing.record.headers, (SCHEDULE_HEADER, firing.identity.encode()))
+    batch = bytearray(codec.encode((msgspec.structs.replace(firing.record, headers=headers),)))
+
+    def fired(now: InstantNs) -> ScheduleEvent:
+        return broker.schedules.fired(firing, now=now, place=RecordPlace(number, partition.next_offset))
+
+    def append() -> Also:
+        return Also(appends=(partition.stage(batch, max_value_bytes=topic.config.max_value_bytes),))
+
+    await _change_if_next(broker, firing, fired, append)
 
 
-async def _write(broker: Broker, events: Sequence[ScheduleEvent]) -> None:
-    if not events:
-        return
+async def _change_if_next(
+    broker: Broker,
+    decided: Firing | ScheduleSkipped,
+    event: Callable[[InstantNs], ScheduleEvent],
+    also: Callable[[], Also] | None = None,
+) -> None:
+    """Nothing, if the schedule was changed since this was decided: it is decided anew in the next round."""
 
-    def apply() -> None:
-        for event in events:
-            broker.schedules.apply(event)
+    def decide(schedules: Schedules, now: InstantNs) -> Sequence[ScheduleEvent]:
+        return [event(now)] if schedules.is_next(decided) else []
 
-    entry = tuple(broker.streams.event(SCHEDULES, event) for event in events)
-    await broker.commit.write(entry, written=apply)
+    await _change(broker, decide, also)
+
+
+async def _change(
+    broker: Broker,
+    decide: Callable[[Schedules, InstantNs], Sequence[ScheduleEvent]],
+    also: Callable[[], Also] | None = None,
+) -> None:
+    owner = broker.state_log.owner(SCHEDULES)
+    await broker.state_log.change(owner, lambda: decide(broker.schedules, broker.clock.now_ns()), also)

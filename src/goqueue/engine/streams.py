@@ -49,6 +49,10 @@ class Parted(Machine, Protocol):
         """None when it is gone."""
 
 
+def _always(_: Any) -> bool:
+    return True
+
+
 class Kind:
     """How a family of machines is made and how its events and snapshots are read: as values of the types given.
 
@@ -65,9 +69,12 @@ class Kind:
         is_bundled: bool = False,
         is_frozen: bool = False,
         part_of: Callable[[Any], Hashable] | None = None,
+        needs_sync: Callable[[Any], bool] = _always,
     ) -> None:
         self.prefix = prefix
         self.make = make
+        self.needs_sync = needs_sync
+        """True for events acknowledged only after fsync; a power cut may take back the others."""
         self._types = types
         self.is_bundled = is_bundled
         """There may be very many of these, each small."""
@@ -106,7 +113,7 @@ class Streams:
     def machine(self, stream: str) -> Machine:
         found = self._machines.get(stream)
         if found is None:
-            kind = self._kind(stream)
+            kind = self.kind(stream)
             found = self._machines[stream] = kind.make(stream.removeprefix(kind.prefix))
             if kind.is_bundled:
                 self._units[stream] = _unit_of(kind, stream)
@@ -127,7 +134,7 @@ class Streams:
         unit = self._units.get(stream, stream)
         self._changes[unit] = self._changes.get(unit, 0) + 1
         if self._touched is not None:
-            part_of = self._kind(stream).part_of
+            part_of = self.kind(stream).part_of
             self._touched.add((stream, None if part_of is None else part_of(event)))
         # As the class does it, in one step less for each event.
         return tuple.__new__(StateEvent, (stream, _encode(event)))
@@ -150,7 +157,7 @@ class Streams:
         if self._touched is not None:
             self._touched.add((stream, None))
 
-    def _kind(self, stream: str) -> Kind:
+    def kind(self, stream: str) -> Kind:
         for kind in self._kinds:
             if stream.startswith(kind.prefix):
                 return kind
@@ -161,18 +168,18 @@ class Streams:
     def restore(self, stream: str, snapshot: bytes) -> None:
         if stream.startswith(BUNDLE):
             for member, payload in _read(stream, _bundles, snapshot).items():
-                self.machine(member).restore(_read(member, self._kind(member).snapshots, payload))
+                self.machine(member).restore(_read(member, self.kind(member).snapshots, payload))
             return
-        if self._kind(stream).is_bundled:
+        if self.kind(stream).is_bundled:
             self._alone.add(stream)
-        self.machine(stream).restore(_read(stream, self._kind(stream).snapshots, snapshot))
+        self.machine(stream).restore(_read(stream, self.kind(stream).snapshots, snapshot))
 
     def apply(self, event: StateEvent) -> None:
         if not event.payload:
             self.remove(event.stream)
             return
         self.changed(event.stream)
-        self.machine(event.stream).apply(_read(event.stream, self._kind(event.stream).events, event.payload))
+        self.machine(event.stream).apply(_read(event.stream, self.kind(event.stream).events, event.payload))
 
     # Checkpoints.
 
@@ -189,7 +196,7 @@ class Streams:
         streams = list(self._units)
         count, found = len(streams), [_with_each(streams)]
         for stream, machine in self._machines.items():
-            if stream in self._changes and self._kind(stream).part_of is not None:
+            if stream in self._changes and self.kind(stream).part_of is not None:
                 keys = cast(Parted, machine).part_keys()
                 self._parts_ahead[stream] = {}
                 count += len(keys)
@@ -198,7 +205,7 @@ class Streams:
 
     def make_ahead(self, what: Touched) -> None:
         stream, part = what
-        machine, kind = self._machines.get(stream), self._kind(stream)
+        machine, kind = self._machines.get(stream), self.kind(stream)
         if kind.part_of is not None:
             parts = self._parts_ahead.setdefault(stream, {})
             found = None if machine is None else cast(Parted, machine).part(part)
@@ -236,7 +243,7 @@ class Streams:
             return None
         if name in self._parts_ahead:
             return partial(joined, self._parts_ahead[name].values())
-        if self._kind(name).is_frozen:
+        if self.kind(name).is_frozen:
             return partial(encode_pieces, machine.snapshot())
         return _encode(machine.snapshot())
 

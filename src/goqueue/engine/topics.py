@@ -1,14 +1,14 @@
 """Create, alter and delete topics: one atomic entry each, of the event and the logs it is about."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from goqueue.core.catalog.events import CatalogEvent
-from goqueue.core.ids.events import IdsForgotten
 from goqueue.engine.broker import CATALOG, GROUPS, Broker
 from goqueue.engine.partition import PARTITION_STREAMS
 from goqueue.engine.ports import CreateLog, DeleteLog, Operation
 from goqueue.engine.remembered_ids import IDS
 from goqueue.engine.shielded import shielded
+from goqueue.engine.state_log import Also
 from goqueue.errors import InvalidRequest
 from goqueue.model.log import LogId
 from goqueue.model.topic import Topic, TopicConfig, TopicName
@@ -23,11 +23,11 @@ async def create_topic(broker: Broker, name: TopicName, partitions: int, config:
     if name.startswith(INTERNAL_PREFIX):
         raise InvalidRequest(f"{name} is a name for internal topics", hint="choose one that does not begin with __")
 
-    def decide() -> tuple[CatalogEvent, list[Operation]]:
-        event = broker.catalog.create(name, partitions, config, now=broker.clock.now_ns())
-        return event, [CreateLog(LogId(name, number)) for number in range(partitions)]
+    def create() -> Also:
+        logs = tuple(CreateLog(LogId(name, number)) for number in range(partitions))
+        return Also(logs, written=lambda: broker.open_partitions(broker.catalog.topic(name)))
 
-    await _change(broker, decide, lambda: broker.open_partitions(broker.catalog.topic(name)))
+    await _change(broker, lambda: broker.catalog.create(name, partitions, config, now=broker.clock.now_ns()), create)
     return broker.catalog.topic(name)
 
 
@@ -39,22 +39,21 @@ def topic_size(broker: Broker, name: TopicName) -> int:
 async def amend_topic(broker: Broker, name: TopicName, amend: Callable[[TopicConfig], TopicConfig]) -> Topic:
     """Alter some settings and leave the others, also those that someone else is altering at the same time."""
 
-    def decide() -> tuple[CatalogEvent, list[Operation]]:
-        return broker.catalog.alter(name, amend(broker.catalog.topic(name).config)), []
-
     def follow() -> None:
         for partition in broker.partitions(name):
             partition.topic = broker.catalog.topic(name)
 
-    await _change(broker, decide, follow)
+    def decide() -> CatalogEvent:
+        return broker.catalog.alter(name, amend(broker.catalog.topic(name).config))
+
+    await _change(broker, decide, lambda: Also(written=follow))
     return broker.catalog.topic(name)
 
 
 async def delete_topic(broker: Broker, name: TopicName) -> None:
     """With everything kept about it, so that a topic made later under its name starts with nothing."""
 
-    def decide() -> tuple[CatalogEvent, list[Operation]]:
-        event = broker.catalog.delete(name)
+    def delete() -> Also:
         partitions = broker.partitions(name)
         ends: list[Operation] = []
         for one in partitions:
@@ -62,31 +61,18 @@ async def delete_topic(broker: Broker, name: TopicName) -> None:
             ends += [broker.streams.end(stream(one.id)) for stream in PARTITION_STREAMS]
             ends += broker.queues.end(broker.queues.of_log(one.id))
         forgotten = broker.ids.recent.forget(name)
-        forgetting = [broker.streams.event(IDS, forgotten)] if forgotten is not None else []
-        return event, [*ends, *forgetting, *(DeleteLog(partition.id) for partition in partitions)]
+        forgetting = [] if forgotten is None else [(broker.state_log.owner(IDS), forgotten)]
+        ends += [DeleteLog(partition.id) for partition in partitions]
+        return Also(tuple(ends), forgetting, written=lambda: broker.close_partitions(name))
 
-    def follow() -> None:
-        broker.close_partitions(name)
-        broker.ids.recent.apply(IdsForgotten(name))
-
-    await _change(broker, decide, follow)
+    await _change(broker, lambda: broker.catalog.delete(name), delete)
 
 
-async def _change(
-    broker: Broker, decide: Callable[[], tuple[CatalogEvent, Sequence[Operation]]], follow: Callable[[], None]
-) -> None:
-    """Decide, write, apply. One change at a time, and a caller who goes away does not stop it half-way."""
+async def _change(broker: Broker, decide: Callable[[], CatalogEvent], also: Callable[[], Also]) -> None:
+    """A caller that goes away does not keep groups from hearing of the change."""
 
     async def change() -> None:
-        async with broker.catalog_turn:
-            event, operations = decide()
-            entry = (broker.streams.event(CATALOG, event), *operations)
-
-            def written() -> None:
-                broker.catalog.apply(event)
-                follow()
-
-            await broker.commit.write(entry, written=written)
+        await broker.state_log.change(broker.state_log.owner(CATALOG), lambda: [decide()], also)
         if broker.streams.has(GROUPS):
             from goqueue.engine.groups import refresh_groups
 

@@ -42,7 +42,7 @@ def test_what_is_kept_does_not_depend_on_how_it_came_about():
     """Sets of neighbours take another form inside than sets that lost some of theirs."""
     one, other = Scene(), Scene()
     one.delay(dict.fromkeys(range(4), SECOND))
-    one.delays.apply(one.delays.forget_below(1))
+    one.delays.forget_below(1)
     other.delay(dict.fromkeys((2, 1), SECOND))
     other.delay({3: SECOND})
     assert one.delays.snapshot() == other.delays.snapshot()

@@ -38,7 +38,7 @@ def written_events(broker, monkeypatch):
 async def while_busy(broker, *acks):
     """Ask while another one has the turn."""
     state = broker.queues.get(GROUP, LOG)
-    await state.turn.acquire()
+    await state.lock.acquire()
     tasks = [asyncio.ensure_future(settle.acknowledge(broker, one)) for one in acks]
     await asyncio.sleep(0)
     return state, tasks
@@ -48,12 +48,12 @@ async def test_acknowledgements_that_had_to_wait_are_written_as_one_entry(scene,
     broker, leases = scene
     state, tasks = await while_busy(broker, *leases)
     entries = written_events(broker, monkeypatch)
-    state.turn.release()
+    state.lock.release()
     await asyncio.gather(*tasks)
     assert len(entries) == 1
     assert (state.delivery.floor, state.delivery.leased_count, state.tally.acked) == (COUNT, 0, COUNT)
     assert not state.acks
-    assert not state.turn.locked()
+    assert not state.lock.locked()
 
 
 async def test_one_that_is_refused_does_not_take_the_others_with_it(scene):
@@ -61,7 +61,7 @@ async def test_one_that_is_refused_does_not_take_the_others_with_it(scene):
     returned = leases[2]
     await settle.give_back(broker, returned)
     state, tasks = await while_busy(broker, *leases)
-    state.turn.release()
+    state.lock.release()
     outcomes = await asyncio.gather(*tasks, return_exceptions=True)
     assert [number for number, one in enumerate(outcomes) if isinstance(one, UnknownReceipt)] == [2]
     assert state.delivery.unsettled(COUNT) == 1
@@ -71,11 +71,11 @@ async def test_one_that_is_refused_does_not_take_the_others_with_it(scene):
 async def test_what_is_said_twice_at_the_same_time_is_done_once(scene):
     broker, leases = scene
     state, tasks = await while_busy(broker, leases[0], leases[0], leases[1], leases[0])
-    state.turn.release()
+    state.lock.release()
     await asyncio.gather(*tasks)
     assert (state.delivery.floor, state.tally.acked) == (2, 2)
     assert not state.acks
-    assert not state.turn.locked()
+    assert not state.lock.locked()
 
 
 async def test_parts_of_one_grant_are_each_settled(open_broker):
@@ -83,7 +83,7 @@ async def test_parts_of_one_grant_are_each_settled(open_broker):
         await made_topic(broker, *(b"%d" % number for number in range(COUNT)))
         (part,) = await take(broker)
         state, tasks = await while_busy(broker, *(lease(part, offset) for offset in range(COUNT)))
-        state.turn.release()
+        state.lock.release()
         await asyncio.gather(*tasks)
         assert (state.delivery.floor, state.delivery.leased_count, state.tally.acked) == (COUNT, 0, COUNT)
 
@@ -94,10 +94,10 @@ async def test_whoever_gives_up_waiting_does_not_hold_up_the_others(scene):
     tasks[0].cancel()
     with suppress(asyncio.CancelledError):
         await tasks[0]
-    state.turn.release()
+    state.lock.release()
     await asyncio.gather(*tasks[1:])
     assert all(state.delivery.is_settled(offset) for offset in range(1, COUNT))
-    assert not state.turn.locked()
+    assert not state.lock.locked()
 
 
 async def test_all_of_them_hear_that_nothing_could_be_written(scene, monkeypatch):
@@ -105,7 +105,7 @@ async def test_all_of_them_hear_that_nothing_could_be_written(scene, monkeypatch
     state, tasks = await while_busy(broker, *leases)
 
     async with too_much_is_waiting(broker, monkeypatch):
-        state.turn.release()
+        state.lock.release()
         outcomes = await asyncio.gather(*tasks, return_exceptions=True)
     assert [type(one) for one in outcomes] == [StorageBusy] * COUNT
     assert isinstance(outcomes[0], GoQueueError)

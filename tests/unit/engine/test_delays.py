@@ -723,7 +723,7 @@ async def test_what_cannot_be_written_now_fires_later(scene, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(scene.broker.storage, "write", lambda entries: [StorageBusy("not now")] * len(entries))
         scene.clock.advance_ms(10)
-        await until(lambda: failures == ["delays"])
+        await until(lambda: scene.clock.advance_ms(TOGETHER_MS) or failures == ["delays"])
         assert scene.partition.delays.hides(0)
     for _ in range(20):
         scene.clock.advance_ms(100)

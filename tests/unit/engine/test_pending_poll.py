@@ -288,7 +288,7 @@ async def test_what_cannot_be_written_is_nobodys(open_broker, monkeypatch):
             refused = await asyncio.gather(*polls, return_exceptions=True)
         assert [type(one) for one in refused] == [DiskFull] * 3
         state = broker.queues.get(GROUP, LOG)
-        assert (state.delivery.leased_count, state.turn.locked()) == (0, False)
+        assert (state.delivery.leased_count, state.lock.locked()) == (0, False)
         got = []
         while parts := await take(broker, 200):
             got += [record.offset for part in parts for record in codec.decode(part.records)]
@@ -331,11 +331,11 @@ async def test_a_group_that_is_paused_gets_nothing(broker):
 
 async def test_a_group_that_is_paused_while_a_poll_waits_for_its_turn_gets_nothing(broker):
     state = broker.queues.get(GROUP, LOG)
-    await state.turn.acquire()
+    await state.lock.acquire()
     waiting = Client(broker)
     await steps(1)
     await pause_group(broker, GROUP, paused=True)
-    state.turn.release()
+    state.lock.release()
     assert await waiting.reply == []
 
 
@@ -344,7 +344,7 @@ async def test_a_poll_that_waits_for_its_turn_while_group_or_topic_are_deleted_t
     broker, gone
 ):
     state = broker.queues.get(GROUP, LOG)
-    await state.turn.acquire()
+    await state.lock.acquire()
     waiting = Client(broker)
     await steps(1)
     if gone.startswith("group"):
@@ -355,7 +355,7 @@ async def test_a_poll_that_waits_for_its_turn_while_group_or_topic_are_deleted_t
         await made_topic(broker, *(b"new" for _ in range(200)))
     if gone.endswith("back"):
         await take(broker, 1)
-    state.turn.release()
+    state.lock.release()
     if gone == "topic":
         with pytest.raises(UnknownTopic):
             await waiting.reply
@@ -363,7 +363,7 @@ async def test_a_poll_that_waits_for_its_turn_while_group_or_topic_are_deleted_t
         # Of what is there now it gets what any new poll would.
         assert len(values(await waiting.reply)) == 100
     assert not state.delivery.leased_count
-    assert not state.turn.locked()
+    assert not state.lock.locked()
 
 
 async def test_a_failure_of_the_broker_itself_is_told_and_holds_up_nobody(broker, monkeypatch):

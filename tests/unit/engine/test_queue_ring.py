@@ -96,7 +96,7 @@ async def test_what_is_given_back_is_found_though_nobody_waited_to_hear_of_it(br
     state = broker.queues.get(GROUP, LogId(TOPIC, 2))
     giving = asyncio.ensure_future(settle.give_back(broker, lease(part)))
     while state.delivery.leased_count:
-        if state.turn.locked():
+        if state.lock.locked():
             giving.cancel()
         await asyncio.sleep(0)
     with suppress(asyncio.CancelledError):

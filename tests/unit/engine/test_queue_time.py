@@ -60,12 +60,12 @@ async def test_an_extension_in_the_moment_of_the_sweep_is_kept(open_broker, cloc
         (part,) = await take(broker)
         clock.advance_ms(30_000)
         state = broker.queues.get(GROUP, LOG)
-        await state.turn.acquire()
+        await state.lock.acquire()
         extending = asyncio.create_task(settle.extend(broker, lease(part), 1000))
         await steps(3)
         sweeping = asyncio.create_task(settle.return_overdue(broker))
         await steps(3)
-        state.turn.release()
+        state.lock.release()
         await extending
         assert await sweeping == 0
         await settle.acknowledge(broker, lease(part))

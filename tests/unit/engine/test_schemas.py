@@ -213,14 +213,22 @@ async def test_a_parsed_schema_is_at_hand_until_something_is_gone_for_good():
             await parsed_schema(broker, 2)
 
 
-async def test_whoever_looks_while_a_schema_is_written_waits_until_it_is_durable():
+async def test_the_registry_is_shown_once_what_is_being_written_is_durable(monkeypatch):
     async with in_memory() as broker:
-        async with broker.schemas_write:
-            looking = asyncio.ensure_future(settled_registry(broker))
-            for _ in range(10):
-                await asyncio.sleep(0)
-            assert not looking.done()
+        may_sync, sync, before = threading.Event(), broker.storage.sync, broker.schemas.revision
+        monkeypatch.setattr("goqueue.engine.group_commit.SYNC_HERE_BYTES", -1)
+        monkeypatch.setattr(broker.storage, "sync", lambda: may_sync.wait(10) and sync())
+        registering = asyncio.ensure_future(given_id(broker, "orders", record("a")))
+        async with asyncio.timeout(5):
+            while broker.schemas.revision == before:
+                await asyncio.sleep(0.001)
+        looking = asyncio.ensure_future(settled_registry(broker))
+        for _ in range(40):
+            await asyncio.sleep(0)
+        assert not looking.done()
+        may_sync.set()
         assert await looking is broker.schemas
+        await registering
 
 
 async def test_what_was_made_of_the_registry_can_be_told_to_be_outdated():

@@ -391,12 +391,12 @@ async def test_a_commit_that_is_cancelled_while_it_waits_for_its_turn_holds_up_n
     for part in parts:
         await pledge(broker, ref, lease(part), "ack")
     busy = broker.queues.get(GROUP, LOG._replace(partition=1))
-    await busy.turn.acquire()
+    await busy.lock.acquire()
     committing = asyncio.ensure_future(committed(broker, ref))
     await steps(5)
     committing.cancel()
     await asyncio.wait([committing])
-    busy.turn.release()
+    busy.lock.release()
     await committed(broker, ref)
     async with asyncio.timeout(5):
         for part in parts:

@@ -3,6 +3,7 @@ import asyncio
 import httpx
 import pytest
 
+from goqueue.engine.broker import CATALOG
 from goqueue.errors import ERRORS_BY_CODE
 from goqueue.gateways.http.responses import STATUS_BY_CODE
 from goqueue.model.topic import TopicConfig
@@ -150,7 +151,7 @@ async def test_a_broker_that_is_not_ready_says_why(http, broker):
 
 async def test_two_changes_at_the_same_time_both_count(http: httpx.AsyncClient, broker):
     await http.post("/topics", json={"name": "there"})
-    async with broker.catalog_turn:
+    async with broker.state_log.owner(CATALOG).lock:
         first = asyncio.ensure_future(http.patch("/topics/there", json={"retention_ms": 5}))
         second = asyncio.ensure_future(http.patch("/topics/there", json={"retention_bytes": 7}))
         await asyncio.sleep(0.01)

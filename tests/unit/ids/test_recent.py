@@ -20,7 +20,7 @@ def write(ids: RecentIds, *names: str | None, topic: str = "orders", base: int =
 
 def places(ids: RecentIds, *names: str, topic: str = "orders") -> list[Place | None]:
     wanted = digests(*names)
-    found = ids.find(ids.spaces.get(topic, 0), wanted)
+    found = ids.find(ids.space_of(topic) or 0, wanted)
     return [None if one is None else one.place(digest) for one, digest in zip(found, wanted, strict=True)]
 
 
@@ -78,24 +78,43 @@ def test_events_are_numbered_in_order(ids):
     assert [write(ids, name).number for name in "abc"] == [1, 2, 3]
 
 
-def test_what_is_taken_back_is_no_longer_found(ids):
+def reserve(ids, *names, base=0, topic="orders"):
+    event = ids.write(topic, 0, base, 5, b"".join(digests(*names)))
+    ids.reserve(event)
+    return event
+
+
+def test_ids_are_found_while_their_batch_is_being_written(ids):
+    event = reserve(ids, "a")
+    assert places(ids, "a") == [Place(0, 0, 5)]
+    assert ids.snapshot().recent == ()
+    ids.apply(event)
+    ids.release(event)
+    assert places(ids, "a") == [Place(0, 0, 5)]
+    assert ids.snapshot().recent == (event,)
+
+
+def test_a_refused_batch_leaves_no_id_behind(ids):
     kept = write(ids, "a")
-    undone = write(ids, "b", "c", base=1)
+    before = ids.snapshot()
+    refused = reserve(ids, "b", "c", base=1)
     assert places(ids, "b") != [None]
-    ids.undo(undone)
-    ids.undo(undone)
+    ids.release(refused)
+    ids.release(refused)
     assert places(ids, "a", "b", "c") == [kept.place(digests("a")[0]), None, None]
-    assert len(ids) == 1
-    assert ids.snapshot().recent == (kept,)
+    assert ids.snapshot() == before
 
 
-def test_taking_back_does_not_touch_a_later_record_of_the_same_id(ids):
-    undone = write(ids, "a", base=1)
-    assert places(ids, "a") != [None]
-    write(ids, "a", base=2)
-    assert places(ids, "a") == [Place(0, 2, 5)]
-    ids.undo(undone)
-    assert places(ids, "a") == [Place(0, 2, 5)]
+def test_batches_that_are_written_side_by_side_have_numbers_and_topics_of_their_own(ids):
+    first, second, third = reserve(ids, "a"), reserve(ids, "a", topic="other"), reserve(ids, "b")
+    assert (first.number, second.number, third.number) == (1, 2, 3)
+    assert first.space == third.space != second.space
+    ids.apply(second)
+    ids.release(second)
+    assert places(ids, "a", topic="other") == [Place(0, 0, 5)]
+    ids.release(first)
+    assert places(ids, "a") == [None]
+    assert places(ids, "b") == [Place(0, 0, 5)]
 
 
 def test_what_is_put_aside_is_found_until_it_is_let_go(ids):
@@ -116,15 +135,6 @@ def test_what_was_put_aside_is_put_aside_again_when_the_index_did_not_take_it(id
     first = list(ids.put_aside())
     write(ids, "b")
     assert list(ids.put_aside()) == first
-
-
-def test_something_put_aside_can_still_be_taken_back(ids):
-    event = write(ids, "a")
-    ids.put_aside()
-    ids.undo(event)
-    assert places(ids, "a") == [None]
-    ids.let_go()
-    assert ids.indexed == 0
 
 
 def test_what_the_index_has_already_is_dropped_after_a_restart(ids):

@@ -22,7 +22,6 @@ from goqueue.core.delay.events import (
     DelayEvent,
     Expired,
     Fired,
-    Forgotten,
     KeptDelays,
     Rescheduled,
 )
@@ -99,11 +98,6 @@ class Delays:
         """
         due = self._agenda.due(now, limit)
         return Fired(pack(due)) if due else None
-
-    def forget_below(self, offset: int) -> Forgotten | None:
-        """Retention removed the records before this one; None when no delay knows any of them."""
-        is_known = any(some and some.min() < offset for some in (self._hidden, self._delivered))
-        return Forgotten(offset) if is_known else None
 
     # What there is to see.
 
@@ -208,16 +202,11 @@ class Delays:
             case Rescheduled(offsets, dues):
                 for offset, due in zip(unpack(offsets), unpack(dues), strict=True):
                     self._move(offset, due)
-            case Forgotten(below):
-                self._forget(below)
 
-    def undo(self, event: Delayed) -> None:
-        """The records did not reach the log after all: others that get their offsets must not be hidden."""
-        offsets = BitMap64(unpack(event.offsets))
-        for offset in offsets:
-            self._withdraw(offset)
-        for some in self._sets():
-            some.difference_update(offsets)
+    def forget_below(self, start: int) -> None:
+        """The log begins here now, as its segments say, also after a restart."""
+        if any(some and some.min() < start for some in (self._hidden, self._delivered)):
+            self._forget(start)
 
     def forget_from(self, end: int) -> None:
         """The log ends here after all: records that get these offsets later have nothing to do with what is known."""

@@ -8,7 +8,6 @@ __all__ = [
     "Delayed",
     "Expired",
     "Fired",
-    "Forgotten",
     "KeptDelays",
     "Rescheduled",
 ]
@@ -46,13 +45,7 @@ class Expired(msgspec.Struct, frozen=True, array_like=True, tag="expired"):
     offsets: bytes
 
 
-class Forgotten(msgspec.Struct, frozen=True, array_like=True, tag="forgotten"):
-    """The log begins here now: older records are gone, whatever they were waiting for."""
-
-    below: int
-
-
-DelayEvent = Delayed | Rescheduled | Cancelled | Fired | Expired | Forgotten
+DelayEvent = Delayed | Rescheduled | Cancelled | Fired | Expired
 
 
 class KeptDelays(msgspec.Struct, frozen=True, array_like=True):

@@ -52,18 +52,18 @@ class GroupPolicies:
         policy = self._policies.get(group)
         return config if policy is None else policy.over(config)
 
-    def set(self, group: str, policy: GroupPolicy) -> PolicySet | None:
-        """None when that is no change."""
+    def set(self, group: str, policy: GroupPolicy) -> list[PolicySet]:
+        """Nothing if that is no change."""
         if policy == self.of(group):
-            return None
+            return []
         if policy == GroupPolicy():
-            return PolicySet(group, None)
+            return [PolicySet(group, None)]
         if group not in self._policies and len(self._policies) >= MOST_POLICIES:
             raise StateConflict(f"{MOST_POLICIES} groups have policies already", hint="delete unused groups")
-        return PolicySet(group, policy)
+        return [PolicySet(group, policy)]
 
-    def forget(self, group: str) -> PolicySet | None:
-        return PolicySet(group, None) if group in self._policies else None
+    def forget(self, group: str) -> list[PolicySet]:
+        return [PolicySet(group, None)] if group in self._policies else []
 
     # As a state machine.
 

@@ -63,6 +63,8 @@ class RecentIds:
         self._spaces: dict[str, int] = {}
         self._young = _Generation()
         self._old = _Generation()
+        self._reserved = _Generation()
+        """Of batches that are being written. Never in a snapshot."""
         self.indexed = 0
         """Ids up to the event of this number were let go here: the index must have them."""
 
@@ -82,15 +84,26 @@ class RecentIds:
 
     def find(self, space: int, digests: Sequence[bytes]) -> list[IdsWritten | None]:
         """The newest event of each digest, None where there is none."""
-        young = self._young.lookup(space)
-        if not self._old.written:
-            return list(map(young, digests))
-        old = self._old.lookup(space)
-        return [young(digest) or old(digest) for digest in digests]
+        lookups = [some.lookup(space) for some in (self._reserved, self._young, self._old) if some.written]
+        if len(lookups) == 1:
+            return list(map(lookups[0], digests))
+        return [next(filter(None, (known(digest) for known in lookups)), None) for digest in digests]
+
+    def space_of(self, topic: str) -> int | None:
+        """None for a topic without ids."""
+        known = self._spaces.get(topic)
+        if known is None and self._reserved.written:
+            return next((event.space for event in self._reserved.written if event.topic == topic), None)
+        return known
 
     def write(self, topic: str, partition: int, base_offset: int, timestamp_ns: int, digests: bytes) -> IdsWritten:
-        space = self._spaces.get(topic, self._last_space + 1)
-        return IdsWritten(self._last_number + 1, space, topic, partition, base_offset, timestamp_ns, digests)
+        last_number, last_space, space = self._last_number, self._last_space, self.space_of(topic)
+        if self._reserved.written:
+            last_number = max(last_number, self._reserved.written[-1].number)
+            last_space = max(last_space, *(event.space for event in self._reserved.written))
+        if space is None:
+            space = last_space + 1
+        return IdsWritten(last_number + 1, space, topic, partition, base_offset, timestamp_ns, digests)
 
     def forget(self, topic: str) -> IdsForgotten | None:
         return IdsForgotten(topic) if topic in self._spaces else None
@@ -107,10 +120,15 @@ class RecentIds:
             case IdsForgotten(topic):
                 self._spaces.pop(topic, None)
 
-    def undo(self, event: IdsWritten) -> None:
-        """The records did not reach the log after all: their ids must not stand in the way of another attempt."""
-        self._young.remove(event)
-        self._old.remove(event)
+    # Reserving.
+
+    def reserve(self, event: IdsWritten) -> None:
+        """Its batch is being written: ids must not be used twice meanwhile."""
+        self._reserved.add(event)
+
+    def release(self, event: IdsWritten) -> None:
+        """The batch was written and the event applied, or it never will be."""
+        self._reserved.remove(event)
 
     # Handing over to the index.
 

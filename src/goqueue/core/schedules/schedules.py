@@ -121,6 +121,15 @@ class Schedules:
             firings += planned.firings
         return Decision(skips, firings)
 
+    def is_next(self, decided: Firing | ScheduleSkipped) -> bool:
+        """False if the schedule was changed since this was decided: then decide again."""
+        state = self._states.get(decided.schedule)
+        if state is None or state.config.paused:
+            return False
+        if isinstance(decided, Firing):
+            return state.settled == decided.after
+        return state.settled < decided.occurrence
+
     def fired(self, firing: Firing, *, now: InstantNs, place: RecordPlace | None = None) -> ScheduleFired:
         """To be written with the record."""
         self._check_is_next(firing)
@@ -182,7 +191,7 @@ class Schedules:
 
     def _check_is_next(self, firing: Firing) -> None:
         """Nothing may have been settled since the firing was decided, except the ones decided before it."""
-        assert self.state(firing.schedule).settled == firing.after, f"{firing.identity} was not the next one"
+        assert self.is_next(firing), f"{firing.identity} was not the next one"
 
 
 def _anchor(now: InstantNs) -> InstantNs:

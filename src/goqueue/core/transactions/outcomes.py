@@ -73,7 +73,7 @@ class _Closing:
 
 
 class Outcomes:
-    """`apply` is the writer; what the log itself lost is taken back with `undo`, `forget_from` and `forget_below`.
+    """`apply` is the writer; what the log itself lost is forgotten by `forget_from` and `forget_below`.
 
     `hidden` and `is_aborted` may be called from any thread, everything else only where events are applied.
     """
@@ -171,14 +171,6 @@ class Outcomes:
                 if writes is not None:
                     self._close(event, writes)
 
-    def undo(self, event: OutcomeEvent) -> None:
-        """It did not reach the log after all: records that get these offsets later have nothing to do with it."""
-        match event:
-            case Wrote(number, base_offset, count):
-                self._unwrite(number, base_offset, base_offset + count)
-            case Closed():
-                self._reopen(event)
-
     def forget_from(self, end: int) -> None:
         """The log ends here after all. How a transaction ended still holds, also when its marker is gone."""
         self._keep_only(0, end)
@@ -207,30 +199,6 @@ class Outcomes:
         else:
             self._aborted |= offsets
         self._closing.append(_Closing(event, writes))
-
-    def _reopen(self, event: Closed) -> None:
-        self._markers.discard(event.marker_offset)
-        self._hidden.discard(event.marker_offset)
-        for one in self._closing:
-            if one.closed == event:
-                self._closing.remove(one)
-                offsets = one.writes.bitmap()
-                self._hidden |= offsets
-                self._aborted.difference_update(offsets)
-                self._open[event.number] = one.writes
-                return
-
-    def _unwrite(self, number: int, first: int, end: int) -> None:
-        writes = self._open.get(number)
-        if writes is None:
-            return
-        self._firsts.discard(writes.first)
-        writes.remove(first, end)
-        self._hidden.remove_range(first, end)
-        if writes.bounds:
-            self._firsts.add(writes.first)
-        else:
-            del self._open[number]
 
     def _lowest(self) -> int:
         return min(some.min() for some in (self._hidden, self._firsts) if some)

@@ -3,7 +3,7 @@
 The copy and the end of the original are one entry of the journal: never in neither place, never in both.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,11 +15,11 @@ from goqueue.core.delivery.events import Failure, Settled
 from goqueue.core.tracing.places import Place
 from goqueue.engine import topics
 from goqueue.engine.broker import Broker
-from goqueue.engine.group_commit import Done
-from goqueue.engine.ports import Operation
 from goqueue.engine.queue.breaking import pause_tripped
 from goqueue.engine.queue.gather import gather
 from goqueue.engine.queue.states import QueueState
+from goqueue.engine.staged_append import StagedAppend
+from goqueue.engine.state_log import Also
 from goqueue.engine.tracing.choosing import place_of
 from goqueue.engine.tracing.dead_letters import note_dead, with_trace
 from goqueue.errors import InvalidRecord, TopicExists, UnknownTopic
@@ -122,30 +122,25 @@ class DeadLetters:
     ) -> list[int]:
         """As many as fit into one entry; returns the others."""
         state = self._state
-        await state.turn.acquire()
+        await state.lock.acquire()
         try:
             copies = await self.copies(offsets, reason, cause)
         except BaseException:
-            state.turn.release()
+            state.lock.release()
             raise
 
-        moved, base, start_ns = copies.moved, 0, self._broker.clock.now_ns()
+        moved, start_ns = copies.moved, self._broker.clock.now_ns()
+        staged: list[StagedAppend] = []
 
         def decide() -> Settled:
             return state.delivery.settle({grant: moved}, is_dead=True)
 
-        def write(operation: Operation, written: Callable[[], None], done: Done) -> None:
-            def counted() -> None:
-                written()
-                self.count(len(moved), reason, cause)
+        def append() -> Also:
+            staged.extend([target.stage(copies.batch)] if copies.batch else ())
+            return Also(appends=staged, written=lambda: self.count(len(moved), reason, cause))
 
-            nonlocal base
-            if copies.batch:
-                base = target.append(copies.batch, done, durable=True, also=(operation,), written=counted).base_offset
-            else:
-                self._broker.commit.submit((operation,), 256, done, durable=True, written=counted)
-
-        await self._broker.queues.change_now(state, decide, write)
+        await self._broker.queues.change_locked(state, decide, append)
+        base = staged[0].batch.base_offset if staged else 0
         if self._broker.tracing.is_on:
             dead, letters, error_type = copies.dead, copies.letters, ERROR_TYPES[cause]
             note_dead(self._broker, state, dead, letters, target.id, base, reason, error_type, start_ns)

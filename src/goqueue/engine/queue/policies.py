@@ -17,8 +17,5 @@ def settings_of(broker: Broker, group: str, log: LogId) -> TopicConfig:
 async def set_policy(broker: Broker, group: str, policy: GroupPolicy) -> GroupPolicy:
     """For what is leased and what fails from now on."""
     await remember_group(broker, group_name(group))
-    event = broker.policies.set(group, policy)
-    if event is not None:
-        entry = (broker.streams.event(POLICIES, event),)
-        await broker.commit.write(entry, written=lambda: broker.policies.apply(event))
+    await broker.state_log.change(broker.state_log.owner(POLICIES), lambda: broker.policies.set(group, policy))
     return broker.policies.of(group)

@@ -14,14 +14,13 @@ from goqueue.core.delivery.tally import Tally
 from goqueue.core.priority.drr import LaneScheduler
 from goqueue.core.priority.policy import LanePolicy
 from goqueue.core.priority.stats import LaneFlow
-from goqueue.engine.group_commit import GroupCommit, resolve
+from goqueue.engine.fifo_lock import FifoLock
 from goqueue.engine.partition import Partition
 from goqueue.engine.ports import Operation
 from goqueue.engine.queue.lease_watch import LeaseWatch
 from goqueue.engine.queue.taken import Taken
-from goqueue.engine.queue.turn import Turn
 from goqueue.engine.shielded import unattended
-from goqueue.engine.streams import Streams
+from goqueue.engine.state_log import NOTHING_ELSE, Also, Release, StateLog
 from goqueue.engine.tally import Tallies
 from goqueue.errors import GoQueueError, UnknownReceipt
 from goqueue.model.ids import InstantNs
@@ -30,7 +29,6 @@ from goqueue.model.topic import LaneMode, TopicConfig
 
 __all__ = [
     "DELIVERIES",
-    "EVENT_BYTES",
     "Ack",
     "Change",
     "PollAtOnce",
@@ -40,8 +38,6 @@ __all__ = [
 ]
 
 DELIVERIES = "delivery/"
-EVENT_BYTES = 256
-"""About what an event takes in the journal."""
 CERTAIN = (Opened, Settled, Repositioned, Forgotten)
 """Events that nobody hears of before they are on disk. Of the others, leases and returns, a power cut may take back
 those of the last second: their records come again a little sooner, which is what an expired lease does as well."""
@@ -49,9 +45,6 @@ those of the last second: their records come again a little sooner, which is wha
 
 USUAL_LANES = LanePolicy()
 NOTHING_IN_FLIGHT = InFlight()
-
-Write = Callable[[Operation, Callable[[], None], Callable[[GoQueueError | None], None]], None]
-"""Writes an event with something else; is given what to call when it is written, and when it is certain."""
 
 
 def delivery_stream(group: str, log: LogId) -> str:
@@ -98,12 +91,12 @@ class QueueState:
         "dequeued",
         "group",
         "lanes",
+        "lock",
         "log",
         "looked_at",
         "polls",
         "stream",
         "tally",
-        "turn",
     )
 
     def __init__(self, group: str, log: LogId, delivery: Delivery, tallies: Tallies, leases: LeaseWatch) -> None:
@@ -116,7 +109,7 @@ class QueueState:
         self._lane_settings: TopicConfig | None = None
         # What the broker does by itself, such as to be done with letters that were sent back, is nobody's delivery.
         self.tally = Tally() if self.is_internal else Tally(tallies.of(log.topic).queue)
-        self.turn = Turn()
+        self.lock = FifoLock()
         self.acks: list[Ack] = []
         self.polls: list[PollAtOnce] = []
         """With acknowledgements, what waits to be decided together when it is its turn."""
@@ -129,6 +122,10 @@ class QueueState:
     def is_internal(self) -> bool:
         """The broker's own, which no user named."""
         return self.group.startswith("__")
+
+    def needs_sync(self, event: DeliveryEvent) -> bool:
+        """A lease of nothing only says that some records are done with."""
+        return isinstance(event, CERTAIN) or (isinstance(event, Leased) and not event.records)
 
     def apply(self, event: DeliveryEvent) -> None:
         """It is written."""
@@ -161,8 +158,9 @@ class QueueState:
 class QueueStates:
     """All of them; those with nothing to remember are made when first asked for."""
 
-    def __init__(self, streams: Streams, tallies: Tallies) -> None:
-        self._streams = streams
+    def __init__(self, state_log: StateLog, tallies: Tallies) -> None:
+        self._state_log = state_log
+        self._streams = state_log.streams
         self._tallies = tallies
         self._by_group: dict[str, dict[LogId, QueueState]] = {}
         self._in_flight: dict[str, InFlight] = {}
@@ -174,7 +172,6 @@ class QueueStates:
         self._background: set[asyncio.Future[None]] = set()
         self.removed: Callable[[QueueState], None] = _whatever
         """Called with those that are given up."""
-        self.commit: GroupCommit
 
     def __len__(self) -> int:
         """How many groups take from queues."""
@@ -243,111 +240,49 @@ class QueueStates:
     # Changing.
 
     async def change(
-        self, state: QueueState, decide: Callable[[], DeliveryEvent | None], write: "Write | None" = None
+        self, state: QueueState, decide: Callable[[], DeliveryEvent | None], also: Callable[[], Also] | None = None
     ) -> DeliveryEvent | None:
-        """Decide when nothing else is under way, write it down, and return when it is certain enough."""
-        await state.turn.acquire()
-        return await self.change_now(state, decide, write)
+        """See `StateLog.change`."""
+        await state.lock.acquire()
+        return await self.change_locked(state, decide, also)
 
-    async def change_now(
-        self,
-        state: QueueState,
-        decide: Callable[[], DeliveryEvent | None],
-        write: "Write | None" = None,
+    async def change_locked(
+        self, state: QueueState, decide: Callable[[], DeliveryEvent | None], also: Callable[[], Also] | None = None
     ) -> DeliveryEvent | None:
-        """As `change`, for whoever has the turn; it is handed on as soon as the event is in the journal.
+        """See `StateLog.change_locked`."""
 
-        `write` writes the event with something else that must not be without it.
-        """
-        outcome: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        event = self.begin(state, decide, lambda refusal: resolve(outcome, refusal), write)
-        if event is not None:
-            # From here on it happens, whether somebody waits for it or not.
-            await outcome
-        return event
-
-    def begin(
-        self,
-        state: QueueState,
-        decide: Callable[[], DeliveryEvent | None],
-        tell: Callable[[GoQueueError | None], None],
-        write: "Write | None" = None,
-    ) -> DeliveryEvent | None:
-        """As `change_now`, for those who do not wait: `tell` is called in the end, unless nothing was decided."""
-        is_held = True
-
-        def hand_on() -> None:
-            nonlocal is_held
-            if is_held:
-                is_held = False
-                state.turn.release()
-
-        try:
+        def decide_if_there() -> Sequence[DeliveryEvent]:
             self.check_there(state)
             event = decide()
-            if event is None:
-                hand_on()
-                return None
-            operation = self._streams.event(state.stream, event)
+            return () if event is None else (event,)
 
-            def written() -> None:
-                state.apply(event)
-                hand_on()
-
-            def done(refusal: GoQueueError | None) -> None:
-                hand_on()
-                tell(refusal)
-
-            if write is None:
-                self.commit.submit((operation,), EVENT_BYTES, done, durable=_is_certain(event), written=written)
-            else:
-                write(operation, written, done)
-        except BaseException:
-            hand_on()
-            raise
-        return event
+        events = await self._state_log.change_locked(state, decide_if_there, also)
+        return events[0] if events else None
 
     def check_there(self, state: QueueState) -> None:
         if self.get(state.group, state.log) is not state:
             raise UnknownReceipt(f"the group {state.group} takes nothing from {state.log} any more")
 
     def begin_all(self, state: QueueState, changes: Sequence[Change]) -> None:
-        """As `begin`, for changes that do not depend on each other; the turn is handed on when all are written."""
+        """Changes that do not depend on each other, for the holder of the lock: released when all are written."""
         left = len(changes)
         if not left:
-            state.turn.release()
+            state.lock.release()
 
-        def hand_on() -> None:
+        def release_last() -> None:
             nonlocal left
             left -= 1
             if not left:
-                state.turn.release()
+                state.lock.release()
 
         for change in changes:
-            self._begin(state, change, hand_on)
-
-    def _begin(self, state: QueueState, change: Change, hand_on: Callable[[], None]) -> None:
-        is_written = False
-        events = change.events
-
-        def written() -> None:
-            nonlocal is_written
-            is_written = True
-            for event in events:
-                state.apply(event)
-            hand_on()
-
-        def done(refusal: GoQueueError | None) -> None:
-            if not is_written:
-                hand_on()
-            change.tell(refusal)
-
-        entry = tuple([self._streams.event(state.stream, event) for event in events])
-        is_durable = any(map(_is_certain, events))
-        try:
-            self.commit.submit(entry, EVENT_BYTES * len(entry), done, durable=is_durable, written=written)
-        except GoQueueError as refusal:
-            done(refusal)
+            release = Release(release_last)
+            events = [(state, event) for event in change.events]
+            try:
+                self._state_log.submit(events, NOTHING_ELSE, change.tell, release)
+            except GoQueueError as refusal:
+                release()
+                change.tell(refusal)
 
     def in_background(self, work: Coroutine[None, None, None]) -> None:
         """Something to put right after a caller who has gone away; `drain` waits for it."""
@@ -427,8 +362,3 @@ class QueueStates:
 
 def _whatever(_: QueueState) -> None:
     """Nobody keeps anything of them."""
-
-
-def _is_certain(event: DeliveryEvent) -> bool:
-    """A lease of nothing only says that some records are done with."""
-    return isinstance(event, CERTAIN) or (isinstance(event, Leased) and not event.records)

@@ -7,19 +7,18 @@ from functools import partial
 import msgspec
 
 from goqueue.core.delivery.events import Leased, Opened
-from goqueue.engine.broker import Broker
+from goqueue.engine.broker import CATALOG, Broker
 from goqueue.engine.fetch import LONGEST_WAIT_MS
-from goqueue.engine.group_commit import Done
 from goqueue.engine.partition import Partition
-from goqueue.engine.ports import Operation
 from goqueue.engine.queue.dead_letters import EXPIRED, DeadLetters
 from goqueue.engine.queue.gather import Gathered
 from goqueue.engine.queue.policies import settings_of
 from goqueue.engine.queue.positions import give_back_grant
 from goqueue.engine.queue.search import Search
 from goqueue.engine.queue.sources import SomePartitions, Source, WholeTopics, is_there
-from goqueue.engine.queue.states import EVENT_BYTES, QueueState
+from goqueue.engine.queue.states import QueueState
 from goqueue.engine.queue.taken import Taken
+from goqueue.engine.state_log import Also
 from goqueue.engine.tracing.delivering import note_delivered
 from goqueue.engine.visibility import is_waiting
 from goqueue.errors import GoQueueError, InvalidRequest, StateConflict, UnknownReceipt, UnknownTopic
@@ -224,17 +223,17 @@ class _Taking:
             if state.delivery.floor < (start := partition.log.start_offset):
                 is_sure = False
                 await self._broker.queues.change(state, partial(state.delivery.forget_below, start))
-            is_sure = is_sure and not state.turn.locked()
-            await state.turn.acquire()
+            is_sure = is_sure and not state.lock.locked()
+            await state.lock.acquire()
             try:
                 if not is_sure and not _may_be_ready(self._broker, state, partition):
                     # Others were quicker, or all that was there is passed over.
-                    state.turn.release()
+                    state.lock.release()
                     return None
                 search = Search(self._broker, state, partition, limit, width)
                 found = await search.run(room)
             except BaseException:
-                state.turn.release()
+                state.lock.release()
                 raise
             event = await self._lease(state, partition, search)
             if event is None:
@@ -248,7 +247,7 @@ class _Taking:
             is_sure = False
 
     async def _lease(self, state: QueueState, partition: Partition, search: Search) -> Leased | None:
-        """For whoever has the turn."""
+        """For the holder of the lock."""
         broker, request = self._broker, self._request
         now = broker.clock.now_ns()
 
@@ -264,19 +263,16 @@ class _Taking:
                 self._leased.append((state, event.grant))
             return event
 
-        def write(operation: Operation, written: Callable[[], None], done: Done) -> None:
-            def applied() -> None:
-                written()
-                # What fell due or was cancelled while this was under way was not asleep yet, so nobody has woken it.
-                over = [offset for offset in search.looked.asleep if not is_waiting(partition, offset)]
-                if over and state.delivery.wake_these(over):
-                    broker.rings.look_again(state)
-                    broker.queues.changed(request.group)
+        def written() -> None:
+            # What fell due or was cancelled while this was under way was not asleep yet, so nothing has woken it.
+            over = [offset for offset in search.looked.asleep if not is_waiting(partition, offset)]
+            if over and state.delivery.wake_these(over):
+                broker.rings.look_again(state)
+                broker.queues.changed(request.group)
 
-            broker.commit.submit((operation,), EVENT_BYTES, done, durable=False, written=applied)
-
+        also = (lambda: Also(written=written)) if search.looked.asleep else None
         try:
-            event = await broker.queues.change_now(state, decide, write if search.looked.asleep else None)
+            event = await broker.queues.change_locked(state, decide, also)
         except UnknownReceipt:
             # The group or the topic was deleted meanwhile.
             return None
@@ -315,7 +311,7 @@ def _check_order(request: TakeRequest, state: QueueState) -> None:
 
 async def _open(broker: Broker, request: TakeRequest, state: QueueState, partition: Partition) -> None:
     # While topics do not change: what is opened behind the end of a topic would belong to the next one of its name.
-    async with broker.catalog_turn:
+    async with broker.state_log.owner(CATALOG).lock:
         if not is_there(broker, partition):
             broker.queues.remove([state])
             raise UnknownTopic(f"{partition.id.topic} was deleted")

@@ -39,7 +39,7 @@ def take_together(broker: Broker, state: QueueState, poll: PollAtOnce) -> None:
 
 def _ask_turn(broker: Broker, state: QueueState) -> None:
     if not (state.acks or state.polls):
-        state.turn.ask(partial(_decide, broker, state))
+        state.lock.ask(partial(_decide, broker, state))
 
 
 def _decide(broker: Broker, state: QueueState) -> None:
@@ -47,7 +47,7 @@ def _decide(broker: Broker, state: QueueState) -> None:
     acks, polls = _next_acks(state), state.polls
     state.polls = []
     if state.acks:
-        state.turn.ask(partial(_decide, broker, state))
+        state.lock.ask(partial(_decide, broker, state))
     changes = (_settle(broker, state, acks), lease_at_once(broker, state, polls))
     broker.queues.begin_all(state, [change for change in changes if change is not None])
 

@@ -9,7 +9,7 @@ from goqueue.core.schemas.registering import Known
 from goqueue.core.schemas.registry import Registry
 from goqueue.core.schemas.schema import Schema
 from goqueue.engine.broker import SCHEMAS, Broker
-from goqueue.engine.schemas.deciding import decide, in_turn
+from goqueue.engine.schemas.deciding import decide
 from goqueue.engine.schemas.parsing import readable
 
 __all__ = [
@@ -36,18 +36,12 @@ async def register_schema(
 ) -> Registered | Known:
     """The schema with its id and version, new or not; durable in both cases."""
     schema = await readable(broker, schema)
-
-    async def write(decided: Registered | Known) -> None:
-        if isinstance(decided, Registered):
-            await _write(broker, [decided])
-
     return await decide(
         broker,
         lambda registering: registering.unparsed(subject, schema, normalize=normalize),
         lambda registering: registering.register(
             subject, schema, normalize=normalize, schema_id=schema_id, version=version
         ),
-        write,
     )
 
 
@@ -101,21 +95,4 @@ async def remove_mode(broker: Broker, subject: str | None) -> Mode:
 
 
 async def _change(broker: Broker, command: Callable[[Registry], Sequence[Event]]) -> Sequence[Event]:
-    async def change() -> Sequence[Event]:
-        events = command(broker.schemas)
-        await _write(broker, events)
-        return events
-
-    return await in_turn(broker, change)
-
-
-async def _write(broker: Broker, events: Sequence[RegistryEvent]) -> None:
-    """Events of one decision happen together or not at all; until they are durable, nobody is told of them."""
-
-    def apply() -> None:
-        for event in events:
-            broker.schemas.apply(event)
-
-    entry = tuple(broker.streams.event(SCHEMAS, event) for event in events)
-    async with broker.schemas_write:
-        await broker.commit.write(entry, sum(len(event.payload) for event in entry), written=apply)
+    return await broker.state_log.change(broker.state_log.owner(SCHEMAS), lambda: command(broker.schemas))

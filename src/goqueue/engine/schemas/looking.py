@@ -1,11 +1,9 @@
 """Questions to the schema registry, answered from what is durable."""
 
-from typing import Any
-
 from goqueue.core.schemas.registering import Known
 from goqueue.core.schemas.registry import Registry
 from goqueue.core.schemas.schema import Schema
-from goqueue.engine.broker import Broker
+from goqueue.engine.broker import SCHEMAS, Broker
 from goqueue.engine.schemas.deciding import decide
 from goqueue.engine.schemas.parsing import readable
 
@@ -14,9 +12,7 @@ __all__ = ["find_schema", "incompatibilities", "settled_registry"]
 
 async def settled_registry(broker: Broker) -> Registry:
     """Once what is being written is durable: nobody is told of an id that a power cut could take back."""
-    while broker.schemas_write.locked():
-        async with broker.schemas_write:
-            pass
+    await broker.state_log.settled(broker.state_log.owner(SCHEMAS))
     return broker.schemas
 
 
@@ -28,7 +24,6 @@ async def find_schema(
         broker,
         lambda registering: registering.unparsed(subject, schema, normalize=normalize),
         lambda registering: registering.find(subject, schema, normalize=normalize, deleted=deleted),
-        _nothing,
     )
 
 
@@ -43,9 +38,4 @@ async def incompatibilities(
             subject, schema, version=version, normalize=normalize, also_known=True
         ),
         lambda registering: registering.incompatibilities(subject, schema, version=version, normalize=normalize),
-        _nothing,
     )
-
-
-async def _nothing(_: Any) -> None:
-    """A question changes nothing."""

@@ -1,16 +1,17 @@
 """Who may have transactions, and how they begin and grow: every call is checked against the newest epoch."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from goqueue.core.groups.decisions.committing import OffsetAndMetadata
-from goqueue.core.transactions.events import Began, Enlisted, OffsetsAdded, Prepared
+from goqueue.core.transactions.events import Began, CoordinatorEvent, Enlisted, Prepared
 from goqueue.core.transactions.transaction import GroupOffset
 from goqueue.engine.broker import COORDINATOR, PRODUCER_IDS, Broker
 from goqueue.engine.groups import check_offsets, group_name, remember_group
-from goqueue.engine.ports import Entry
+from goqueue.engine.state_log import Also, Decision, MachineOwner
 from goqueue.engine.transactions.ending import abort_now
-from goqueue.engine.transactions.joining import InTransaction, check
-from goqueue.errors import GoQueueError, InvalidRequest, ProducerFenced
+from goqueue.engine.transactions.joining import InTransaction, check, transaction_owner
+from goqueue.errors import InvalidRequest, ProducerFenced
 from goqueue.model.log import LogId
 
 __all__ = [
@@ -18,35 +19,49 @@ __all__ = [
     "begin",
     "begin_part",
     "check_alive",
-    "check_newest",
     "enlist",
     "prepare",
 ]
 
 
-async def enlist(broker: Broker, transactional_id: str, timeout_ms: int, instance: str = "") -> Enlisted:
-    """The one who comes back under an id takes over: whoever had it before can do nothing from here on."""
-    coordinator, ids = broker.transactions, broker.producer_ids
-    known = coordinator.lookup(transactional_id)
-    given = ids.next() if known is None else ids.renew(known.producer_id, known.epoch)
-    now = broker.clock.now_ns()
-    enlisted = coordinator.enlist(transactional_id, given.producer_id, given.epoch, timeout_ms, now, instance)
-    left_open = coordinator.open_of(given.producer_id)
-    entry = (broker.streams.event(PRODUCER_IDS, given), broker.streams.event(COORDINATOR, enlisted))
-    # Before it is written: two that ask at the same time must not get the same epoch.
-    ids.apply(given)
-    coordinator.apply(enlisted)
-    await broker.commit.write(entry)
+async def enlist(
+    broker: Broker,
+    transactional_id: str,
+    timeout_ms: int,
+    instance: str = "",
+    known_as: tuple[int, int] | None = None,
+) -> Enlisted:
+    """The newest instance takes over: older ones under the same id can do nothing from here on.
+
+    An instance that says as which producer id and epoch it is known is refused if another one has taken over since.
+    """
+    coordinator = broker.transactions
+
+    def decide() -> Decision:
+        if known_as is not None:
+            _check_newest(broker, transactional_id, *known_as, instance)
+        known = coordinator.lookup(transactional_id)
+        ids = broker.producer_ids
+        given = ids.next() if known is None else ids.renew(known.producer_id, known.epoch)
+        now = broker.clock.now_ns()
+        enlisted = coordinator.enlist(transactional_id, given.producer_id, given.epoch, timeout_ms, now, instance)
+        return (identities, given), (transactions, enlisted)
+
+    identities, transactions = _owners(broker)
+    (_, (_, enlisted)) = await broker.state_log.change_together((identities, transactions), decide)
+    assert isinstance(enlisted, Enlisted)
+    left_open = coordinator.open_of(enlisted.producer_id)
     if left_open is not None:
         await abort_now(broker, left_open, "its producer began anew")
     return enlisted
 
 
-def check_newest(broker: Broker, transactional_id: str, producer_id: int, epoch: int, instance: str = "") -> None:
-    """Whether whoever was enlisted as this may be enlisted again: no other instance has taken over since.
+def _owners(broker: Broker) -> tuple[MachineOwner, MachineOwner]:
+    """Of identities, and of who begins what; transactions that have begun are owners of their own."""
+    return broker.state_log.owner(PRODUCER_IDS), broker.state_log.owner(COORDINATOR)
 
-    Nothing may come between this and the enlisting: of two that ask, one must lose.
-    """
+
+def _check_newest(broker: Broker, transactional_id: str, producer_id: int, epoch: int, instance: str) -> None:
     known = broker.transactions.lookup(transactional_id)
     if known is not None and instance and (producer_id, instance) == (known.producer_id, known.instance):
         # It was told of an older epoch only, as the answer with the newest one was lost.
@@ -62,20 +77,27 @@ def check_alive(broker: Broker, producer_id: int, epoch: int) -> None:
 
 
 async def begin(broker: Broker, producer_id: int, epoch: int) -> Began:
-    """Written down as soon as anything belongs to it."""
-    broker.producer_ids.check(producer_id, epoch)
-    began = broker.transactions.begin(producer_id, epoch, broker.clock.now_ns())
-    broker.transactions.apply(began)
-    broker.endings.began(began)
-    return began
+    """Written before anything that belongs to it, and without a sync."""
+
+    def decide() -> list[Began]:
+        broker.producer_ids.check(producer_id, epoch)
+        return [broker.transactions.begin(producer_id, epoch, broker.clock.now_ns())]
+
+    return (await broker.state_log.change(broker.state_log.owner(COORDINATOR), decide))[0]
 
 
 async def begin_part(broker: Broker, key: str, timeout_ms: int) -> Began:
     """A part of a larger transaction, with a producer identity of its own; it is decided under the key."""
-    given = broker.producer_ids.next()
-    began = broker.transactions.begin_part(key, given.producer_id, timeout_ms, broker.clock.now_ns())
-    broker.producer_ids.apply(given)
-    await _note(broker, began, (broker.streams.event(PRODUCER_IDS, given),))
+
+    def decide() -> Decision:
+        given = broker.producer_ids.next()
+        now = broker.clock.now_ns()
+        began = broker.transactions.begin_part(key, given.producer_id, timeout_ms, now)
+        return (identities, given), (transactions, began)
+
+    identities, transactions = _owners(broker)
+    (_, (_, began)) = await broker.state_log.change_together((identities, transactions), decide)
+    assert isinstance(began, Began)
     return began
 
 
@@ -83,11 +105,15 @@ async def prepare(broker: Broker, ref: InTransaction) -> None:
     """The part is complete: when this returns, all of it is durable, and only the decision is missing."""
     check(broker, ref)
     broker.endings.check_whole(ref.number)
-    event = broker.transactions.prepare(ref.number, broker.clock.now_ns())
-    if event is None:
+    await broker.endings.writes_done((ref.number,))
+
+    def decide() -> list[Prepared]:
+        broker.endings.check_whole(ref.number)
+        event = broker.transactions.prepare(ref.number, broker.clock.now_ns())
+        return [] if event is None else [event]
+
+    if not await _change(broker, ref, decide):
         await broker.commit.durable()
-    else:
-        await _note(broker, event, durable=True)
 
 
 async def add_offsets(
@@ -112,19 +138,20 @@ async def add_offsets(
         GroupOffset(name, *log, one.offset, one.metadata, member_id or "", generation or 0)
         for log, one in offsets.items()
     )
-    await _note(broker, broker.transactions.add_offsets(ref.number, wanted))
+    await _change(broker, ref, lambda: [broker.transactions.add_offsets(ref.number, wanted)])
 
 
-async def _note(
-    broker: Broker, event: Began | OffsetsAdded | Prepared, also: Entry = (), *, durable: bool = False
-) -> None:
-    """Durable only where it has to be: what is open when the broker stops is aborted after a restart."""
-    broker.transactions.apply(event)
-    before = broker.endings.unwritten(event.number, broker.streams)
-    try:
-        await broker.commit.write((*before, broker.streams.event(COORDINATOR, event), *also), durable=durable)
-    except GoQueueError as refusal:
-        # It is known here and not on disk: asked again, it must not seem to be both.
-        broker.endings.break_off(event.number, refusal.message)
-        raise
-    broker.endings.noted(event.number)
+Event = TypeVar("Event", bound=CoordinatorEvent)
+
+
+async def _change(broker: Broker, ref: InTransaction, decide: Callable[[], Sequence[Event]]) -> Sequence[Event]:
+    """Of one transaction, which can only be aborted if the change is refused."""
+
+    def decide_if_open() -> Sequence[Event]:
+        check(broker, ref)
+        return decide()
+
+    def tracked() -> Also:
+        return Also(done=broker.endings.track(ref.number))
+
+    return await broker.state_log.change(transaction_owner(broker, ref.number), decide_if_open, tracked)

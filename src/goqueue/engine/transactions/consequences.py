@@ -11,10 +11,10 @@ from goqueue.core.groups.decisions.committing import OffsetAndMetadata
 from goqueue.core.groups.registry import GroupChange
 from goqueue.core.transactions.transaction import GroupOffset, Pledge, Transaction
 from goqueue.engine.broker import GROUPS, Broker
-from goqueue.engine.ports import Operation
 from goqueue.engine.queue.dead_letters import REJECTED, DeadLetters
 from goqueue.engine.queue.settle import retry_policy
-from goqueue.engine.queue.states import QueueState, delivery_stream
+from goqueue.engine.queue.states import QueueState
+from goqueue.engine.state_log import Decision, MachineOwner
 from goqueue.engine.tracing.delivering import Settling, committed_offset, note_committed, note_settled, settling
 from goqueue.errors import UnknownReceipt
 from goqueue.model.ids import InstantNs
@@ -28,31 +28,16 @@ NEVER_EXHAUSTED = 1 << 31
 
 
 class QueueChanges:
-    """Events for the queues that pledges and offsets are about, decided while it has their turns."""
+    """Events for the queues that pledges and offsets are about, decided under their locks."""
 
     def __init__(self, broker: Broker, ends: Sequence[tuple[Transaction, bool]]) -> None:
         self._broker = broker
         self._ends = ends
-        self._held: list[QueueState] = []
-        self._events: list[tuple[QueueState, DeliveryEvent]] = []
+        self.owners: list[QueueState] = sorted(self._states(), key=lambda one: (one.group, one.log))
+        self.events: list[tuple[QueueState, DeliveryEvent]] = []
         self._dead: list[tuple[QueueState, Pledge]] = []
         self._said: list[tuple[QueueState, Pledge, Settling, int]] = []
         """What consumers have said within committed transactions, with their numbers."""
-
-    async def take_turns(self) -> None:
-        try:
-            # In one order, so that two ends never wait for each other.
-            for state in sorted(self._states(), key=lambda one: (one.group, one.log)):
-                await state.turn.acquire()
-                self._held.append(state)
-        except BaseException:
-            self.hand_on()
-            raise
-
-    def hand_on(self) -> None:
-        """Done as soon as the events are applied; may be said again."""
-        while self._held:
-            self._held.pop().turn.release()
 
     def _states(self) -> set[QueueState]:
         places = {(one.group, LogId(one.topic, one.partition)) for each, _ in self._ends for one in each.pledges}
@@ -76,7 +61,7 @@ class QueueChanges:
 
     def _decide(self, pledge: Pledge, number: int, *, committed: bool) -> None:
         state = self._broker.queues.get(pledge.group, LogId(pledge.topic, pledge.partition))
-        if state is None or state not in self._held:
+        if state is None or state not in self.owners:
             if committed:
                 raise UnknownReceipt(f"the group {pledge.group} takes nothing from {pledge.topic} any more")
             return
@@ -87,7 +72,7 @@ class QueueChanges:
             self._said.append((state, pledge, said, number))
         event = self._kept(state, pledge, offsets) if committed else self._given_up(state, pledge, offsets)
         if event is not None:
-            self._events.append((state, event))
+            self.events.append((state, event))
 
     def _kept(self, state: QueueState, pledge: Pledge, offsets: BitMap64) -> DeliveryEvent | None:
         delivery = state.delivery
@@ -114,7 +99,7 @@ class QueueChanges:
 
     def _go_to(self, given: GroupOffset) -> None:
         state = self._broker.queues.get(given.group, LogId(given.topic, given.partition))
-        if state is None or state not in self._held:
+        if state is None or state not in self.owners:
             return
         delivery = state.delivery
         event: DeliveryEvent | None
@@ -123,24 +108,18 @@ class QueueChanges:
         else:
             event = delivery.reposition(given.offset)
         if event is not None:
-            self._events.append((state, event))
+            self.events.append((state, event))
 
-    def operations(self) -> list[Operation]:
-        streams = self._broker.streams
-        return [streams.event(delivery_stream(state.group, state.log), event) for state, event in self._events]
-
-    def apply(self) -> None:
-        for state, event in self._events:
-            state.apply(event)
+    def applied(self) -> None:
+        """Count and trace what the events say."""
         for state, pledge in self._dead:
             DeadLetters(self._broker, state).count(pledge.count, pledge.reason, pledge.cause)
-        self.hand_on()
         for state, pledge, said, number in self._said:
             self._broker.queues.in_background(_note(self._broker, state, pledge, said, number))
 
     def tell(self) -> None:
         """Those who wait for a record, or for room, may go on."""
-        for group in {state.group for state, _ in self._events}:
+        for group in {state.group for state, _ in self.events}:
             self._broker.queues.changed(group)
 
 
@@ -161,32 +140,42 @@ class GroupMoves:
 
     def __init__(self, broker: Broker, committed: Sequence[Transaction]) -> None:
         self._broker = broker
-        self._changes: list[GroupChange] = []
-        by_member: dict[tuple[str, str, int], dict[LogId, OffsetAndMetadata]] = {}
-        self._committed = committed if broker.tracing.is_on else ()
+        self._committed = committed
+        self._by_member: dict[tuple[str, str, int], dict[LogId, OffsetAndMetadata]] = {}
         for each in committed:
             for one in each.offsets:
-                offsets = by_member.setdefault((one.group, one.member_id, one.generation), {})
+                offsets = self._by_member.setdefault((one.group, one.member_id, one.generation), {})
                 offsets[LogId(one.topic, one.partition)] = OffsetAndMetadata(one.offset, one.metadata)
-        now = broker.clock.now_ns()
-        for (name, member, generation), offsets in by_member.items():
+        names = sorted({name for name, _, _ in self._by_member})
+        self._owner_of = {name: broker.state_log.owner(GROUPS, name) for name in names}
+        self._before: list[tuple[LogId, int | None]] = []
+        self._changes: list[GroupChange] = []
+
+    @property
+    def owners(self) -> list[MachineOwner]:
+        return list(self._owner_of.values())
+
+    def decide(self) -> Decision:
+        broker, now = self._broker, self._broker.clock.now_ns()
+        for (name, member, generation), offsets in self._by_member.items():
             group = broker.groups.group_or_new(name)
             said_by = (member, generation) if member else (None, None)
             events = group.commit(offsets, member_id=said_by[0], generation=said_by[1], now=now)
             if events:
                 self._changes.append(GroupChange(name, tuple(events)))
-
-    def operations(self) -> list[Operation]:
-        return [self._broker.streams.event(GROUPS, change) for change in self._changes]
-
-    def apply(self) -> None:
-        for each in self._committed:
-            for one in each.offsets:
+        if broker.tracing.is_on:
+            for one in self._offsets():
                 log = LogId(one.topic, one.partition)
-                before = committed_offset(self._broker, one.group, log)
-                note_committed(
-                    self._broker, one.group, log, before, one.offset, member=one.member_id, transaction=each.number
-                )
+                self._before.append((log, committed_offset(broker, one.group, log)))
+        return [(self._owner_of[change.group], change) for change in self._changes]
+
+    def _offsets(self) -> list[GroupOffset]:
+        return [one for each in self._committed for one in each.offsets]
+
+    def applied(self) -> None:
+        """Tell members that wait, and trace."""
+        numbers = [each.number for each in self._committed for _ in each.offsets]
+        for one, number, (log, before) in zip(self._offsets(), numbers, self._before, strict=False):
+            note_committed(self._broker, one.group, log, before, one.offset, member=one.member_id, transaction=number)
         for change in self._changes:
-            self._broker.groups.apply(change)
             self._broker.group_news.happened(change.group, list(change.events))

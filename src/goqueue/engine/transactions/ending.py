@@ -4,8 +4,7 @@ A marker in each partition, the offsets of groups, the acknowledgements: after a
 it. So there is nothing to finish later, whatever happens in between.
 """
 
-import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from goqueue.core.transactions.coordinator import Coordinator
@@ -13,17 +12,18 @@ from goqueue.core.transactions.endings import ABORTED_BY_PRODUCER, TIME_IS_UP
 from goqueue.core.transactions.events import Decided, Ended
 from goqueue.core.transactions.transaction import PartitionPart, State, Transaction
 from goqueue.engine.broker import COORDINATOR, Broker
-from goqueue.engine.group_commit import Done, resolve
-from goqueue.engine.partition import Marker, Partition, Staged
-from goqueue.engine.ports import Entry
+from goqueue.engine.partition import Marker, Partition
+from goqueue.engine.shielded import shielded
+from goqueue.engine.staged_append import StagedAppend
+from goqueue.engine.state_log import Also, Decision, Owner
 from goqueue.engine.tracing.waiting import note_ended
 from goqueue.engine.transactions.consequences import GroupMoves, QueueChanges
-from goqueue.errors import GoQueueError, UnknownPartition, UnknownTopic
+from goqueue.engine.transactions.joining import transaction_owner
+from goqueue.errors import UnknownPartition, UnknownTopic
 from goqueue.model.topic import TopicName
 
 __all__ = ["abort", "abort_now", "abort_overdue", "commit", "decide"]
 
-OPERATION_BYTES = 256
 ENDED_AT_ONCE = 1000
 LEFT_OVER = "the broker was stopped before it ended"
 
@@ -100,37 +100,39 @@ async def abort_overdue(broker: Broker) -> int:
 
 
 async def _abort_orphans(broker: Broker) -> int:
-    """Records of transactions that nobody knows: the disk was full when they began."""
+    """Records of transactions that are not known, as older versions left them on a full disk."""
     orphans = broker.endings.orphans
     count = len(orphans)
     while orphans:
         number, partitions = next(iter(orphans.items()))
         there = [partition for partition in partitions if broker.is_open(partition)]
-        staged = [partition.stage_markers([Marker(number, 0, 0, False)]) for partition in there]
-        if staged:
-            await _write(broker, (), staged, _nothing, _whatever, durable=False)
+
+        def appends(there: Sequence[Partition] = there, number: int = number) -> Also:
+            return Also(appends=[partition.stage_markers([Marker(number, 0, 0, False)]) for partition in there])
+
+        await broker.state_log.change_together((), tuple, appends)
         orphans.pop(number, None)
     return count
-
-
-def _nothing() -> None:
-    """There is nothing to apply."""
-
-
-def _whatever(refusal: GoQueueError | None) -> None:
-    """Nobody else is to be told."""
 
 
 async def _end(broker: Broker, ends: Sequence[Ended], decided: Decided | None = None) -> None:
     """Once it is handed to be written it happens, also when the caller goes away; until then nobody else may begin."""
     numbers = [one.number for one in ends]
     broker.endings.begin(numbers)
+    await shielded(_end_begun(broker, ends, decided, numbers))
+
+
+async def _end_begun(broker: Broker, ends: Sequence[Ended], decided: Decided | None, numbers: Sequence[int]) -> None:
+    is_ended = False
     try:
-        outcome = await _Ending(broker, ends, decided).begin()
-    except BaseException:
-        broker.endings.finish(numbers, ended=False)
-        raise
-    await outcome
+        await broker.endings.writes_done(numbers)
+        for end in ends:
+            if end.committed:
+                broker.endings.check_complete(end.number)
+        await _Ending(broker, ends, decided).run()
+        is_ended = True
+    finally:
+        broker.endings.finish(numbers, ended=is_ended)
 
 
 class _Ending:
@@ -140,88 +142,46 @@ class _Ending:
         self._broker = broker
         self._ends = ends
         self._decided = decided
+        self._live = {one.number: _live(broker.transactions, one.number) for one in ends}
+        self._queues = QueueChanges(broker, [(self._live[one.number], one.committed) for one in ends])
+        self._moves = GroupMoves(broker, [self._live[one.number] for one in ends if one.committed])
 
-    async def begin(self) -> asyncio.Future[None]:
-        """Have the end written; the future is done when it is as certain as it has to be."""
+    async def run(self) -> None:
+        """Returns when the end is as durable as it has to be."""
         broker = self._broker
-        live = {one.number: _live(broker.transactions, one.number) for one in self._ends}
-        queues = QueueChanges(broker, [(live[one.number], one.committed) for one in self._ends])
-        await queues.take_turns()
+        owners: list[Owner] = [*self._moves.owners, *self._queues.owners]
         try:
-            return self._submit(live, queues)
-        except BaseException:
-            queues.hand_on()
-            raise
+            await broker.state_log.change_together(owners, self._decide, self._also)
+        finally:
+            self._queues.tell()
+        if broker.tracing.is_on:
+            for one in self._ends:
+                note_ended(broker, self._live[one.number], one)
 
-    def _submit(self, live: Mapping[int, Transaction], queues: QueueChanges) -> asyncio.Future[None]:
-        broker, ends = self._broker, self._ends
-        moves = GroupMoves(broker, [live[one.number] for one in ends if one.committed])
-        queues.decide()
-        events: list[Ended | Decided] = [*ends]
-        if self._decided is not None:
-            events.append(self._decided)
-        operations = [operation for one in ends for operation in broker.endings.unwritten(one.number, broker.streams)]
-        operations += [broker.streams.event(COORDINATOR, event) for event in events]
-        staged = _stage_markers(broker, ends, live)
+    def _decide(self) -> Decision:
+        moves = self._moves.decide()
+        self._queues.decide()
+        transactions = [(transaction_owner(self._broker, one.number), one) for one in self._ends]
+        decided = [] if self._decided is None else [(self._broker.state_log.owner(COORDINATOR), self._decided)]
+        return [*transactions, *decided, *moves, *self._queues.events]
 
-        def written() -> None:
-            for event in events:
-                broker.transactions.apply(event)
-            moves.apply()
-            queues.apply()
-
-        def done(refusal: GoQueueError | None) -> None:
-            queues.hand_on()
-            broker.endings.finish([one.number for one in ends], ended=refusal is None)
-            queues.tell()
-            if refusal is None and broker.tracing.is_on:
-                for one in ends:
-                    note_ended(broker, live[one.number], one)
-
+    def _also(self) -> Also:
         # What was open is aborted after a restart in any case; what was prepared could still be chosen.
-        was_prepared = any(one.state is State.PREPARED for one in live.values())
-        is_certain = self._decided is not None or was_prepared or any(end.committed for end in ends)
-        entry = (*operations, *queues.operations(), *moves.operations())
-        return _write(broker, entry, staged, written, done, durable=is_certain)
+        was_prepared = any(one.state is State.PREPARED for one in self._live.values())
+        return Also(appends=self._markers(), durable=was_prepared, written=self._applied)
 
+    def _applied(self) -> None:
+        self._moves.applied()
+        self._queues.applied()
 
-def _stage_markers(broker: Broker, ends: Sequence[Ended], live: Mapping[int, Transaction]) -> list[Staged]:
-    markers: dict[Partition, list[Marker]] = {}
-    for end in ends:
-        one = live[end.number]
-        for partition in _partitions(broker, one.partitions):
-            marker = Marker(one.number, one.producer_id, one.epoch, end.committed)
-            markers.setdefault(partition, []).append(marker)
-    return [partition.stage_markers(some) for partition, some in markers.items()]
-
-
-def _write(
-    broker: Broker, entry: Entry, staged: Sequence[Staged], written: Callable[[], None], done: Done, *, durable: bool
-) -> asyncio.Future[None]:
-    """From here on it happens, whether somebody waits for it or not."""
-    outcome: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def applied() -> None:
-        for one in staged:
-            one.apply()
-        written()
-
-    def finished(refusal: GoQueueError | None) -> None:
-        for one in staged:
-            one.finish(refusal)
-        done(refusal)
-        resolve(outcome, refusal)
-
-    whole = (*entry, *(operation for one in staged for operation in one.operations))
-    try:
-        broker.commit.submit(whole, OPERATION_BYTES * len(whole), finished, durable=durable, written=applied)
-    except GoQueueError:
-        for one in staged:
-            one.take_back()
-        raise
-    for one in staged:
-        one.begin()
-    return outcome
+    def _markers(self) -> list[StagedAppend]:
+        markers: dict[Partition, list[Marker]] = {}
+        for end in self._ends:
+            one = self._live[end.number]
+            for partition in _partitions(self._broker, one.partitions):
+                marker = Marker(one.number, one.producer_id, one.epoch, end.committed)
+                markers.setdefault(partition, []).append(marker)
+        return [partition.stage_markers(some) for partition, some in markers.items()]
 
 
 def _live(coordinator: Coordinator, number: int) -> Transaction:

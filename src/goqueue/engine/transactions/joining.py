@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from goqueue.engine.broker import COORDINATOR, Broker
 from goqueue.engine.partition import ProducerBatch
-from goqueue.engine.ports import Operation
+from goqueue.engine.state_log import Decision, MachineOwner
 from goqueue.errors import InvalidRequest, StateConflict, TransactionEnded
 from goqueue.model.log import LogId
 
-__all__ = ["InTransaction", "check", "check_publish", "join_operations"]
+__all__ = ["InTransaction", "check", "check_publish", "joined", "transaction_owner"]
 
 
 class InTransaction(NamedTuple):
@@ -45,13 +45,12 @@ def check_publish(
         )
 
 
-def join_operations(broker: Broker, ref: InTransaction, log: LogId) -> tuple[Operation, ...]:
-    """What is to be written with the first records of a transaction in a partition: after it, markers belong there."""
-    before = broker.endings.unwritten(ref.number, broker.streams)
-    joined = broker.transactions.join(ref.number, *log)
-    if joined is None:
-        return tuple(before)
-    # Should the records be refused, there will be a marker too many, which harms nobody; and should others follow that
-    # are not, a restart finds them without this note.
-    broker.transactions.apply(joined)
-    return (*before, broker.streams.event(COORDINATOR, joined))
+def transaction_owner(broker: Broker, number: int) -> MachineOwner:
+    """Transactions change independently of each other."""
+    return broker.state_log.owner(COORDINATOR, str(number))
+
+
+def joined(broker: Broker, ref: InTransaction, log: LogId) -> Decision:
+    """What is written with the first records of a transaction in a partition: its end is marked there, too."""
+    event = broker.transactions.join(ref.number, *log)
+    return () if event is None else ((transaction_owner(broker, ref.number), event),)

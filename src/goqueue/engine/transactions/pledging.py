@@ -12,14 +12,15 @@ from pyroaring import BitMap64
 from goqueue.core.delivery.delivery import Returns
 from goqueue.core.delivery.events import Extended
 from goqueue.core.transactions.transaction import Pledge
-from goqueue.engine.broker import COORDINATOR, Broker
-from goqueue.engine.group_commit import Done
-from goqueue.engine.ports import Operation
+from goqueue.engine.broker import Broker
+from goqueue.engine.partition import Partition
 from goqueue.engine.queue.dead_letters import ERROR_TYPES, FAILED, REJECTED, DeadLetters
 from goqueue.engine.queue.settle import Lease, leased_records, retry_policy
-from goqueue.engine.queue.states import EVENT_BYTES, QueueState
+from goqueue.engine.queue.states import QueueState
+from goqueue.engine.staged_append import StagedAppend
+from goqueue.engine.state_log import Also, Decision
 from goqueue.engine.tracing.dead_letters import note_dead
-from goqueue.engine.transactions.joining import InTransaction, check, join_operations
+from goqueue.engine.transactions.joining import InTransaction, check, joined, transaction_owner
 from goqueue.errors import GoQueueError, InvalidRequest
 from goqueue.model.ids import InstantNs
 from goqueue.model.runs import runs_of
@@ -95,13 +96,7 @@ class _Pledging:
     async def keep(self, offsets: BitMap64, action: Literal["ack", "nack"], reason: str, pause_ms: int | None) -> None:
         """Leased until the transaction ends."""
         wanted = self._pledge(offsets, action, reason, pause_ms)
-
-        def write(operation: Operation, written: Callable[[], None], done: Done) -> None:
-            entry = (operation, *self._pledged(wanted))
-            self._broker.commit.submit(entry, EVENT_BYTES, self._told(done), durable=False, written=written)
-            self._apply(wanted)
-
-        await self._broker.queues.change(self._state, lambda: self._held(offsets), write)
+        await self._change(offsets, wanted)
 
     async def bury(self, offsets: Sequence[int], reason: str, cause: str) -> None:
         """As `keep`, with a copy in the topic for dead letters."""
@@ -110,29 +105,9 @@ class _Pledging:
         left = list(offsets)
         while left:
             copies = await letters.copies(left, reason, cause)
-            moved, base, start_ns = copies.moved, 0, self._broker.clock.now_ns()
+            moved, start_ns = copies.moved, self._broker.clock.now_ns()
             wanted = self._pledge(BitMap64(moved), "reject", reason, None, cause)
-
-            def write(
-                operation: Operation,
-                written: Callable[[], None],
-                done: Done,
-                batch: bytearray = copies.batch,
-                wanted: Pledge = wanted,
-            ) -> None:
-                nonlocal base
-                also = (operation, *join_operations(self._broker, self._ref, target.id), *self._pledged(wanted))
-                told, number = self._told(done), self._ref.number
-                if batch:
-                    base = target.append(
-                        batch, told, durable=False, transaction=number, also=also, written=written
-                    ).base_offset
-                else:
-                    self._broker.commit.submit(also, EVENT_BYTES, told, durable=False, written=written)
-                self._apply(wanted)
-
-            held = BitMap64(moved)
-            await self._broker.queues.change(self._state, lambda held=held: self._held(held), write)  # type: ignore[misc]
+            base = await self._append(BitMap64(moved), wanted, target, copies.batch)
             if self._broker.tracing.is_on:
                 number = self._ref.number
                 dead, copied, error_type = copies.dead, copies.letters, ERROR_TYPES[cause]
@@ -140,6 +115,37 @@ class _Pledging:
                     self._broker, self._state, dead, copied, target.id, base, reason, error_type, start_ns, number
                 )
             left = left[len(moved) :]
+
+    async def _append(self, offsets: BitMap64, wanted: Pledge, target: Partition, batch: bytearray) -> int:
+        """The pledge with copies of its records; the offset of the first copy."""
+        staged: list[StagedAppend] = []
+        number = self._ref.number
+
+        def events() -> Decision:
+            return joined(self._broker, self._ref, target.id)
+
+        def append() -> Sequence[StagedAppend]:
+            staged.extend([target.stage(batch, transaction=number)] if batch else ())
+            return staged
+
+        await self._change(offsets, wanted, events, append)
+        return staged[0].batch.base_offset if staged else 0
+
+    async def _change(
+        self,
+        offsets: BitMap64,
+        wanted: Pledge,
+        events: Callable[[], Decision] = tuple,
+        appends: Callable[[], Sequence[StagedAppend]] = tuple,
+    ) -> None:
+        broker, number = self._broker, self._ref.number
+
+        def also() -> Also:
+            pledged = (transaction_owner(broker, number), broker.transactions.pledge(number, wanted))
+            given = (*events(), pledged)
+            return Also(events=given, appends=appends(), done=broker.endings.track(number))
+
+        await broker.queues.change(self._state, lambda: self._held(offsets), also)
 
     def _held(self, offsets: BitMap64) -> Extended:
         """The lease lasts as long as the transaction, from this very moment on."""
@@ -155,23 +161,3 @@ class _Pledging:
         state = self._state
         deadline = self._deadline(offsets)
         return Pledge(state.group, *state.log, self._grant, runs_of(offsets), action, deadline, pause_ms, reason, cause)
-
-    def _pledged(self, wanted: Pledge) -> tuple[Operation, ...]:
-        broker, number = self._broker, self._ref.number
-        event = broker.transactions.pledge(number, wanted)
-        return (*broker.endings.unwritten(number, broker.streams), broker.streams.event(COORDINATOR, event))
-
-    def _told(self, done: Done) -> Done:
-        """As `done`. What was refused is pledged here and not on disk, so the transaction cannot be whole."""
-
-        def told(refusal: GoQueueError | None) -> None:
-            if refusal is None:
-                self._broker.endings.noted(self._ref.number)
-            else:
-                self._broker.endings.break_off(self._ref.number, refusal.message)
-            done(refusal)
-
-        return told
-
-    def _apply(self, wanted: Pledge) -> None:
-        self._broker.transactions.apply(self._broker.transactions.pledge(self._ref.number, wanted))

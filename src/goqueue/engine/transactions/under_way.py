@@ -1,17 +1,12 @@
 """Transactions that take nothing more: being ended, only to be aborted, or of an earlier run of the broker."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from goqueue.engine.machines import COORDINATOR
+from goqueue.engine.group_commit import Done
 from goqueue.engine.partition import Partition
-from goqueue.engine.ports import Operation
-from goqueue.engine.streams import Streams
-from goqueue.errors import TransactionConflict, TransactionEnded
-
-if TYPE_CHECKING:
-    from goqueue.core.transactions.events import Began
+from goqueue.errors import GoQueueError, TransactionConflict, TransactionEnded
 
 __all__ = ["Endings"]
 
@@ -22,7 +17,8 @@ class Endings:
     def __init__(self) -> None:
         self._ending: dict[int, asyncio.Future[None]] = {}
         self._broken: dict[int, str] = {}
-        self._unwritten: dict[int, Began] = {}
+        self._writes: Counter[int] = Counter()
+        self._waiting: dict[int, asyncio.Future[None]] = {}
         self.left_over: set[int] = set()
         """Open when the broker stopped, and to be aborted: nobody knows whether all of their writes arrived."""
 
@@ -42,6 +38,10 @@ class Endings:
     def check_whole(self, number: int) -> None:
         """Whether it may be committed."""
         self.check(number)
+        self.check_complete(number)
+
+    def check_complete(self, number: int) -> None:
+        """Whether everything that belongs to it was written."""
         reason = self._broken.get(number)
         if reason is not None:
             raise TransactionConflict(f"transaction {number} is not complete: {reason}", hint="abort it, and try again")
@@ -56,18 +56,31 @@ class Endings:
             while (ending := self._ending.get(number)) is not None:
                 await asyncio.wait((ending,))
 
-    def began(self, event: "Began") -> None:
-        """It is written down with whatever comes next: one that nothing ever belonged to need not survive."""
-        self._unwritten[event.number] = event
+    def track(self, number: int) -> Done:
+        """To call when a write of the transaction is done: it does not end before, nor commit if that was refused."""
+        self._writes[number] += 1
 
-    def unwritten(self, number: int, streams: Streams) -> list[Operation]:
-        """What has to be written before the next event of the transaction; call `noted` when it was."""
-        event = self._unwritten.get(number)
-        return [] if event is None else [streams.event(COORDINATOR, event)]
+        def told(refusal: GoQueueError | None) -> None:
+            self._written(number)
+            if refusal is not None:
+                self.break_off(number, refusal.message)
 
-    def noted(self, number: int) -> None:
-        """Its beginning is on disk. Until that is known it is written again: whatever it went with may be refused."""
-        self._unwritten.pop(number, None)
+        return told
+
+    def _written(self, number: int) -> None:
+        self._writes[number] -= 1
+        if not self._writes[number]:
+            del self._writes[number]
+            if number in self._waiting:
+                self._waiting.pop(number).set_result(None)
+
+    async def writes_done(self, numbers: Iterable[int]) -> None:
+        """Wait for the writes of these transactions that are under way."""
+        for number in numbers:
+            if number in self._writes:
+                if number not in self._waiting:
+                    self._waiting[number] = asyncio.get_running_loop().create_future()
+                await asyncio.wait((self._waiting[number],))
 
     def begin(self, numbers: Iterable[int]) -> None:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -79,6 +92,5 @@ class Endings:
             if not future.done():
                 future.set_result(None)
             if ended:
-                self._unwritten.pop(number, None)
                 self._broken.pop(number, None)
                 self.left_over.discard(number)

@@ -12,10 +12,10 @@ import msgspec
 from goqueue import codec
 from goqueue.core.delivery.events import DeliveryEvent
 from goqueue.engine.browse import Place
-from goqueue.engine.group_commit import Done
 from goqueue.engine.partition import Partition
-from goqueue.engine.ports import Operation
 from goqueue.engine.queue.gather import gather
+from goqueue.engine.staged_append import StagedAppend
+from goqueue.engine.state_log import Also
 from goqueue.engine.tracing.dead_letters import note_redriven
 from goqueue.engine.workbench.desk import Desk, Letter, origin_of
 from goqueue.engine.workbench.mending import Edit, Mended, Mending
@@ -194,7 +194,7 @@ async def _redrive_some(
     if broker.guard.is_full:
         raise DiskFull(f"the disk is {broker.guard.used_share:.0%} full")
     state = await desk.state(source)
-    await state.turn.acquire()
+    await state.lock.acquire()
     try:
         here = [offset for offset in offsets if desk.is_open(source, offset)]
         found = await gather(broker, source, here, MOST_BYTES)
@@ -209,21 +209,22 @@ async def _redrive_some(
             if not batch.add(record, mended):
                 others.append(record.offset)
     except BaseException:
-        state.turn.release()
+        state.lock.release()
         raise
-    target, base, start_ns = batch.target, 0, broker.clock.now_ns()
+    target, start_ns = batch.target, broker.clock.now_ns()
+    staged: list[StagedAppend] = []
 
     def decide() -> DeliveryEvent | None:
         return desk.settle(state, batch.offsets)
 
-    def write(operation: Operation, written: Callable[[], None], done: Done) -> None:
-        nonlocal base
+    def append() -> Also:
         assert target is not None
         into = broker.partition(TopicName(target.topic), target.partition)
-        records = bytearray(b"".join(batch.parts))
-        base = into.append(records, done, durable=True, also=(operation,), written=written).base_offset
+        staged.append(into.stage(bytearray(b"".join(batch.parts))))
+        return Also(appends=staged, durable=True)
 
-    await broker.queues.change_now(state, decide, write)
+    await broker.queues.change_locked(state, decide, append)
+    base = staged[0].batch.base_offset if staged else 0
     if target is not None:
         broker.tally.of(target.topic).redriven += len(batch.offsets)
         if broker.tracing.is_on:

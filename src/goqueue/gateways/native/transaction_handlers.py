@@ -20,11 +20,10 @@ def transaction_routes(broker: Broker) -> list[Route]:
     """Opcode, request type and what answers it."""
 
     async def init(request: wire.InitTransactions) -> Answer:
-        if request.producer_id is not None:
-            beginning.check_newest(
-                broker, request.transactional_id, request.producer_id, request.epoch, request.instance
-            )
-        enlisted = await beginning.enlist(broker, request.transactional_id, request.timeout_ms, request.instance)
+        known_as = None if request.producer_id is None else (request.producer_id, request.epoch)
+        enlisted = await beginning.enlist(
+            broker, request.transactional_id, request.timeout_ms, request.instance, known_as
+        )
         return messages.ProducerIdentity(enlisted.producer_id, enlisted.epoch), []
 
     async def begin(request: wire.BeginTransaction) -> Answer:

@@ -60,12 +60,9 @@ def test_readers_wait_for_the_older_one_of_two_transactions_whichever_ends_first
 @pytest.mark.parametrize("committed", [True, False])
 def test_an_end_of_a_transaction_that_wrote_nothing_here_hides_its_marker_and_nothing_else(committed):
     outcomes = after(Wrote(1, 10, 5))
-    before = outcomes.snapshot()
     outcomes.apply(Closed(2, committed, 30))
     assert list(outcomes.hidden(0, 100)) == [10, 11, 12, 13, 14, 30]
     assert (outcomes.open_numbers(), outcomes.aborted_count, outcomes.stable(100)) == ([1], 0, 10)
-    outcomes.undo(Closed(2, committed, 30))
-    assert outcomes.snapshot() == before
 
 
 def test_an_empty_write_changes_nothing():
@@ -112,45 +109,6 @@ def test_what_is_open_can_be_asked_for():
     assert (outcomes.first_offset(6), outcomes.count(6)) == (None, 0)
     assert outcomes.is_open_offset(15)
     assert not outcomes.is_open_offset(16)
-
-
-def test_a_write_that_was_refused_leaves_nothing_behind():
-    outcomes = after(Wrote(1, 10, 5))
-    outcomes.undo(Wrote(1, 10, 5))
-    assert not outcomes
-    assert outcomes.stable(20) == 20
-    assert outcomes.open_numbers() == []
-
-
-def test_a_second_write_that_was_refused_leaves_the_first():
-    outcomes = after(Wrote(1, 10, 5), Wrote(1, 15, 5))
-    outcomes.undo(Wrote(1, 15, 5))
-    assert list(outcomes.hidden(0, 100)) == [10, 11, 12, 13, 14]
-    outcomes.apply(Wrote(2, 15, 1))
-    outcomes.apply(Closed(1, True, 16))
-    assert outcomes.stable(20) == 15
-
-
-def test_a_refused_write_between_two_others_leaves_both():
-    outcomes = after(Wrote(1, 10, 5), Wrote(1, 15, 5), Wrote(1, 30, 5))
-    outcomes.undo(Wrote(1, 15, 5))
-    assert (outcomes.first_offset(1), outcomes.count(1)) == (10, 10)
-    outcomes.undo(Wrote(1, 10, 5))
-    assert outcomes.stable(50) == 30
-    assert list(outcomes.hidden(0, 50)) == [30, 31, 32, 33, 34]
-
-
-def test_an_end_that_was_refused_leaves_the_transaction_open():
-    for committed in (True, False):
-        outcomes = after(Wrote(1, 10, 5))
-        before = outcomes.snapshot()
-        outcomes.apply(Closed(1, committed, 15))
-        outcomes.undo(Closed(1, committed, 15))
-        assert outcomes.snapshot() == before
-        assert outcomes.stable(20) == 10
-        assert len(outcomes.hidden(0, 20)) == 5
-        assert not outcomes.markers(0, 20)
-        assert not outcomes.is_aborted(10)
 
 
 def test_where_the_log_ends_sooner_nothing_is_known_of_what_was_behind():

@@ -55,10 +55,9 @@ class _Producers:
 
     async def init(self, request: wire.InitTransactionsRequest, _: Call) -> wire.InitTransactionsResponse:
         name = at_most("transactional id", request.transactional_id, LONGEST_NAME)
-        if request.HasField("producer_id"):
-            beginning.check_newest(self._broker, name, request.producer_id, request.epoch, request.instance)
+        known_as = (request.producer_id, request.epoch) if request.HasField("producer_id") else None
         timeout_ms = _time(optional(request, "transaction_timeout_ms"))
-        enlisted = await beginning.enlist(self._broker, name, timeout_ms, request.instance)
+        enlisted = await beginning.enlist(self._broker, name, timeout_ms, request.instance, known_as)
         return show(wire.InitTransactionsResponse, enlisted)
 
     async def check(self, request: wire.CheckProducerRequest, _: Call) -> wire.CheckProducerResponse:

@@ -1,30 +1,30 @@
-"""Whose turn it is to change a queue: one at a time, and the others in the order in which they came."""
+"""FIFO lock: held by one at a time, in the order of the requests; callbacks may wait for it as tasks do."""
 
 import asyncio
 from collections import deque
 from collections.abc import Callable
 from functools import partial
 
-__all__ = ["Turn"]
+__all__ = ["FifoLock"]
 
 
-class Turn:
-    """As a lock; those who ask for it need not be tasks."""
+class FifoLock:
+    """For one event loop."""
 
     __slots__ = ("_is_taken", "_waiting")
 
     def __init__(self) -> None:
         self._is_taken = False
         self._waiting: deque[Callable[[], object]] | None = None
-        """Made with the first who has to wait: it is larger than all the rest of a queue's state."""
+        """Made for the first one that has to wait: it is larger than all the rest of a queue's state."""
 
     def locked(self) -> bool:
         return self._is_taken
 
     def ask(self, begin: Callable[[], None]) -> None:
-        """Have `begin` called when its turn has come, which it has to `release`.
+        """Have `begin` called as the holder, which must `release`.
 
-        Never at once: what comes in together is looked at together.
+        It is never called immediately, so that requests of one pass of the event loop are decided together.
         """
         soon = partial(asyncio.get_running_loop().call_soon, begin)
         if self._is_taken:
@@ -34,7 +34,7 @@ class Turn:
             soon()
 
     async def acquire(self) -> None:
-        """As `ask`, for those who wait; without waiting if nobody has the turn."""
+        """Returns without a pass of the event loop if the lock is free."""
         if not self._is_taken:
             self._is_taken = True
             return
@@ -44,9 +44,15 @@ class Turn:
             await reply
         except asyncio.CancelledError:
             if not reply.cancelled():
-                # It was given in this very moment.
+                # It was given just before the cancellation.
                 self.release()
             raise
+
+    async def __aenter__(self) -> None:
+        await self.acquire()
+
+    async def __aexit__(self, *_: object) -> None:
+        self.release()
 
     def release(self) -> None:
         if self._waiting:
@@ -61,7 +67,7 @@ class Turn:
 
     def _give(self, reply: asyncio.Future[None]) -> None:
         if reply.done():
-            # Whoever waited has gone away.
+            # The task that waited was cancelled.
             self.release()
         else:
             reply.set_result(None)

@@ -1,0 +1,261 @@
+"""State log: the one way to change a state machine.
+
+A change takes the lock of its owner, decides, and submits the events as one journal entry. They are applied when the
+entry is written, so memory is never ahead of the journal: a refused entry changes nothing. The caller is answered when
+the entry is as durable as its events demand.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeVar
+from weakref import WeakValueDictionary
+
+from goqueue.engine.fifo_lock import FifoLock
+from goqueue.engine.group_commit import Done, GroupCommit, resolve
+from goqueue.engine.ports import Entry, Operation
+from goqueue.engine.shielded import shielded
+from goqueue.engine.streams import Machine, Streams
+from goqueue.errors import GoQueueError
+
+__all__ = ["NOTHING_ELSE", "Also", "Append", "Decision", "MachineOwner", "Owner", "Release", "StateLog"]
+
+OPERATION_BYTES = 64
+"""About what an operation takes in the journal beside its payload."""
+
+Event = TypeVar("Event")
+
+
+class Owner(Protocol):
+    """A state machine or a part of one whose changes are decided one at a time."""
+
+    @property
+    def stream(self) -> str: ...
+    @property
+    def lock(self) -> FifoLock: ...
+    def apply(self, event: Any, /) -> object: ...
+    def needs_sync(self, event: Any, /) -> bool:
+        """True for events acknowledged only after fsync."""
+
+
+Decision = Sequence[tuple[Owner, Any]]
+"""Events with their owners."""
+
+
+class Append(Protocol):
+    """Records that have their offsets, for the end of one log; see `goqueue.engine.partition`.
+
+    Nothing may be staged for the same log before `begin`, called when the entry was submitted, or `withdraw`, called
+    when that was refused. Then follow `written`, if the entry was written, and `finish` in any case.
+    """
+
+    @property
+    def operations(self) -> Entry: ...
+    @property
+    def events(self) -> "Decision":
+        """Do not demand a sync: whoever publishes says how durable records are to be."""
+
+    @property
+    def size(self) -> int: ...
+    def begin(self) -> None: ...
+    def withdraw(self) -> None: ...
+    def written(self) -> None: ...
+    def finish(self, refusal: GoQueueError | None, /) -> None: ...
+
+
+def _nothing() -> None:
+    """Nothing follows."""
+
+
+def _ignored(refusal: GoQueueError | None) -> None:
+    """Nothing follows."""
+
+
+class Also(NamedTuple):
+    """What is in the same journal entry as a decision, and what follows from it."""
+
+    operations: Entry = ()
+    events: Decision = ()
+    """Of other owners, applied after the decision's own; their locks are not needed."""
+    appends: Sequence[Append] = ()
+    durable: bool = False
+    """Answer after fsync, even if no event demands it."""
+    written: Callable[[], None] = _nothing
+    """Called when all events are applied, before the lock is released."""
+    done: Done = _ignored
+    """Called when the entry is as durable as it must be, or refused."""
+
+
+NOTHING_ELSE = Also()
+
+
+class MachineOwner:
+    """The owner of a whole state machine, or of one of its independent parts."""
+
+    __slots__ = ("__weakref__", "last_change", "lock", "machine", "needs_sync", "stream")
+
+    def __init__(self, stream: str, machine: Machine, needs_sync: Callable[[Any], bool]) -> None:
+        self.stream = stream
+        self.lock = FifoLock()
+        self.machine = machine
+        self.needs_sync = needs_sync
+        self.last_change: asyncio.Future[None] | None = None
+
+    def apply(self, event: Any) -> None:
+        self.machine.apply(event)
+
+
+class StateLog:
+    """Owners of state machines, and their changes."""
+
+    def __init__(self, streams: Streams) -> None:
+        self.streams = streams
+        self._owners: WeakValueDictionary[tuple[str, str], MachineOwner] = WeakValueDictionary()
+        self.commit: GroupCommit
+
+    def owner(self, stream: str, part: str = "") -> MachineOwner:
+        """The same one as long as it is in use. Changes of different parts do not wait for each other."""
+        found, machine = self._owners.get((stream, part)), self.streams.machine(stream)
+        if found is None or found.machine is not machine:
+            needs_sync = self.streams.kind(stream).needs_sync
+            found = self._owners[stream, part] = MachineOwner(stream, machine, needs_sync)
+        return found
+
+    async def change(
+        self, owner: Owner, decide: Callable[[], Sequence[Event]], also: Callable[[], Also] | None = None
+    ) -> Sequence[Event]:
+        """The events decided, once they are as durable as they must be; without events nothing is written.
+
+        `also` is asked right after the decision. Once submitted the change happens, even if the caller is cancelled.
+        """
+        await owner.lock.acquire()
+        return await self.change_locked(owner, decide, also)
+
+    async def change_locked(
+        self, owner: Owner, decide: Callable[[], Sequence[Event]], also: Callable[[], Also] | None = None
+    ) -> Sequence[Event]:
+        """As `change`, for the holder of the lock. It is released as soon as the entry is written or refused."""
+        reply: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        events = self.begin(owner, decide, partial(resolve, reply), also)
+        if events:
+            if isinstance(owner, MachineOwner):
+                owner.last_change = reply
+            await shielded(reply)
+        return events
+
+    async def change_together(
+        self, owners: Sequence[Owner], decide: Callable[[], Decision], also: Callable[[], Also] | None = None
+    ) -> Decision:
+        """As `change`, for a decision about several owners; all callers name any two of them in the same order."""
+        release = Release()
+        reply: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        try:
+            for owner in owners:
+                await owner.lock.acquire()
+                release.actions.append(owner.lock.release)
+            decided = decide()
+            self.submit(decided, NOTHING_ELSE if also is None else also(), partial(resolve, reply), release)
+        except BaseException:
+            release()
+            raise
+        await shielded(reply)
+        return decided
+
+    async def settled(self, owner: MachineOwner) -> None:
+        """Wait for the durability of all changes so far: their effects can be read as soon as they are written."""
+        reply = owner.last_change
+        if reply is not None and not reply.done():
+            await asyncio.wait((reply,))
+
+    def begin(
+        self,
+        owner: Owner,
+        decide: Callable[[], Sequence[Event]],
+        tell: Done,
+        also: Callable[[], Also] | None = None,
+    ) -> Sequence[Event]:
+        """As `change_locked`, for callers that do not wait: `tell` is called in the end, unless there are no events."""
+        release = Release(owner.lock.release)
+        try:
+            events = decide()
+            if events:
+                decided = [(owner, event) for event in events]
+                self.submit(decided, NOTHING_ELSE if also is None else also(), tell, release)
+            else:
+                release()
+        except BaseException:
+            release()
+            raise
+        return events
+
+    def submit(
+        self,
+        decided: Decision,
+        also: Also,
+        tell: Done,
+        release: Callable[[], None] = _nothing,
+    ) -> None:
+        """Write events that hold whatever is decided beside them, or under locks that the caller has.
+
+        `release` is called as soon as the entry is written or refused, `tell` when it is as durable as it must be.
+        """
+        durable = also.durable or any(owner.needs_sync(event) for owner, event in (*decided, *also.events))
+        events = [*decided, *also.events]
+        operations: list[Operation] = []
+        size = 0
+        for append in also.appends:
+            operations += append.operations
+            events += append.events
+            size += append.size
+        for owner, event in events:
+            operation = self.streams.event(owner.stream, event)
+            operations.append(operation)
+            size += OPERATION_BYTES + len(operation.payload)
+        operations += also.operations
+        submission = _Submission(events, also, tell, release)
+        try:
+            self.commit.submit(tuple(operations), size, submission.done, durable, submission.written)
+        except GoQueueError as refusal:
+            for append in also.appends:
+                append.withdraw()
+            also.done(refusal)
+            raise
+        for append in also.appends:
+            append.begin()
+
+
+class _Submission(NamedTuple):
+    """What happens when an entry is written, and when its durability is known."""
+
+    events: Decision
+    also: Also
+    tell: Done
+    release: Callable[[], None]
+
+    def written(self) -> None:
+        for append in self.also.appends:
+            append.written()
+        for owner, event in self.events:
+            owner.apply(event)
+        self.also.written()
+        self.release()
+
+    def done(self, refusal: GoQueueError | None) -> None:
+        self.release()
+        for append in self.also.appends:
+            append.finish(refusal)
+        self.also.done(refusal)
+        self.tell(refusal)
+
+
+class Release:
+    """Runs its actions once, however often it is called."""
+
+    __slots__ = ("actions",)
+
+    def __init__(self, *actions: Callable[[], object]) -> None:
+        self.actions = [*actions]
+
+    def __call__(self) -> None:
+        while self.actions:
+            self.actions.pop()()
