@@ -304,6 +304,14 @@ async def test_a_producer_on_a_dead_port_fails_within_its_connect_timeout():
             await producer.send("orders", b"")
 
 
+def test_a_transaction_on_an_address_that_is_silent_fails_within_the_connect_timeout(silent):
+    began = time.monotonic()
+    producer = Producer(bootstrap=silent, transactional_id="tx", connect_timeout_ms=2000)
+    with producer, pytest.raises(BrokerUnreachable, match="no answer within 2 s"), producer.transaction():
+        producer.send("orders", b"")
+    assert time.monotonic() - began < 3.5
+
+
 def test_a_list_without_an_address_is_refused():
     with pytest.raises(InvalidRequest, match="at least one address"):
         Producer(bootstrap=[])
