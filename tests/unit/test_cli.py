@@ -255,6 +255,8 @@ def test_yaml_is_pleasant_to_read() -> None:
         ("15m", NOW - 900 * 10**9),
         ("2h", NOW - 7200 * 10**9),
         ("7d", NOW - 7 * 86_400 * 10**9),
+        ("1h 30m", NOW - 5400 * 10**9),
+        ("500ms", NOW - 5 * 10**8),
         ("1960-01-01", 0),
     ],
 )
@@ -267,6 +269,13 @@ def test_what_is_no_instant_is_refused_with_a_hint(text: str) -> None:
     with pytest.raises(InvalidRequest, match="is not a time") as caught:
         parse_instant(text, now_ns=NOW)
     assert caught.value.hint is not None
+
+
+@pytest.mark.parametrize("text", ["60", "0", "1700000000"])
+def test_an_age_without_a_unit_is_refused_and_is_not_a_time_long_ago(text: str) -> None:
+    with pytest.raises(InvalidRequest, match="an age needs a unit") as caught:
+        parse_instant(text, now_ns=NOW)
+    assert f"{text}s for seconds" in (caught.value.hint or "")
 
 
 @given(st.integers(0, (1 << 63) - 1))
