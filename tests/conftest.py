@@ -1,5 +1,6 @@
 """Settings shared by every test."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -19,3 +20,9 @@ def pytest_configure() -> None:
         sources = [source for suffix in (".py", ".pyx", ".pxd") if (source := stem.with_suffix(suffix)).exists()]
         if any(source.stat().st_mtime > compiled.stat().st_mtime for source in sources):
             pytest.exit(f"{stem.relative_to(SOURCES)} was changed after it was compiled: run `make setup`", 2)
+
+
+# A shell that runs the tests in the background has them ignore SIGINT, and every process that they start as well: those
+# that are interrupted as by Ctrl-C would go on for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

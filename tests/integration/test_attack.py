@@ -11,7 +11,7 @@ from tests.workloads.attack import Attack
 async def test_a_broker_that_is_killed_all_along_keeps_its_promises_to_clients_of_three_protocols(tmp_path):
     with running_server(tmp_path / "broker") as server:
         attack = Attack(server, seed=1)
-        assert await attack.run(seconds=90) == []
+        assert await attack.run(seconds=120) == []
     assert attack.counts["kills"] >= 5
     assert attack.counts["transactions ended"] >= 5
     assert attack.counts["dead letters"] >= 1

@@ -10,7 +10,7 @@ from goqueue import Admin, Consumer, Producer, Worker
 from goqueue.client import Admin as AsyncAdmin
 from goqueue.client import Producer as AsyncProducer
 from goqueue.client.direct import Publisher
-from goqueue.errors import BrokerUnreachable, InvalidRecord, InvalidRequest, RequestTimeout, TopicExists
+from goqueue.errors import BrokerUnreachable, DecodingLimit, InvalidRecord, InvalidRequest, RequestTimeout, TopicExists
 from tests.behaviour.serving import free_port, name_of, running_server
 
 VALUES = [b"bytes", "text, é", None]
@@ -71,6 +71,10 @@ def test_json_is_anything_that_json_can_express(broker, topic):
         producer.send(topic, b"no JSON")
     with pytest.raises(InvalidRecord, match=f"{topic}/0 at offset 10 is not JSON"):
         read(broker, topic, 11)[10].json()
+    with Producer(bootstrap=broker) as producer:
+        producer.send(topic, b"[" * 100_000 + b"]" * 100_000)
+    with pytest.raises(DecodingLimit, match=f"{topic}/0 at offset 11: objects and arrays are nested"):
+        read(broker, topic, 12)[11].json()
 
 
 def test_headers_may_be_a_dictionary_and_their_values_text(broker, topic):
@@ -302,6 +306,14 @@ async def test_a_producer_on_a_dead_port_fails_within_its_connect_timeout():
     with pytest.raises(BrokerUnreachable, match="Connection refused"):
         async with AsyncProducer(bootstrap=dead(), connect_timeout_ms=200) as producer:
             await producer.send("orders", b"")
+
+
+def test_a_transaction_on_an_address_that_is_silent_fails_within_the_connect_timeout(silent):
+    began = time.monotonic()
+    producer = Producer(bootstrap=silent, transactional_id="tx", connect_timeout_ms=2000)
+    with producer, pytest.raises(BrokerUnreachable, match="no answer within 2 s"), producer.transaction():
+        producer.send("orders", b"")
+    assert time.monotonic() - began < 3.5
 
 
 def test_a_list_without_an_address_is_refused():

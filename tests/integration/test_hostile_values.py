@@ -5,7 +5,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -120,6 +120,29 @@ def test_hostile_values_are_refused_where_values_are_checked(server, http, ids):
             create(http, f"checked-{number}", schema_validation="on", schema_subject=f"hostile-{number}")
             with pytest.raises(SchemaViolation, match=re.escape(one.reason)):
                 producer.send(f"checked-{number}", framed(ids, one)).result()
+
+
+FLAGS = 'syntax = "proto3"; message Flags { repeated bool flag = 1; repeated Flags more = 2; }'
+SLOW = {
+    "unknown fields": ("PROTOBUF", FLAGS, b"\0" + b"\x78\0" * 4_000_000),
+    "flags that are not packed": ("PROTOBUF", FLAGS, b"\0" + b"\x08\0" * 4_000_000),
+    "groups": ("PROTOBUF", FLAGS, b"\0" + (b"\x7b" * 90 + b"\x7c" * 90) * 40_000),
+    "blocks of one null": ("AVRO", '{"type": "array", "items": "null"}', b"\2" * 6_000_000 + b"\0"),
+}
+"""Values that take seconds to check."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW)
+def test_the_broker_answers_while_a_value_is_checked_that_takes_long(server, http, name):
+    kind, schema, payload = SLOW[name]
+    topic = name.replace(" ", "-")
+    made = http.post(f"/schemas/subjects/{topic}/versions", json={"schema": schema, "schemaType": kind})
+    create(http, topic, schema_validation="on", schema_subject=topic)
+    value = b"\0" + made.json()["id"].to_bytes(4, "big") + payload
+    with Producer(server.native) as producer, alive_and_small(server), suppress(SchemaViolation):
+        producer.send(topic, value).result()
+    server.check_log()
 
 
 LIST = {"type": "array", "items": {"$ref": "#/definitions/one"}}

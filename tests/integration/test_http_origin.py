@@ -87,6 +87,9 @@ def test_a_topic_is_not_made_for_a_name_that_is_not_of_this_broker(server: Serve
         ("Origin: ",),
         ("Sec-Fetch-Site: cross-site",),
         ("Sec-Fetch-Site: same-site",),
+        ("Origin: http://evil.example", "Origin: http://localhost:PORT"),
+        ("Origin: http://localhost:PORT", "Origin: http://evil.example"),
+        ("Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-origin"),
     ],
 )
 def test_a_page_of_another_origin_changes_nothing(server: Server, headers: tuple[str, ...]):

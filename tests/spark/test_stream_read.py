@@ -85,11 +85,11 @@ def test_how_far_a_query_is_behind_is_in_its_progress_and_in_the_group(follow, a
     query, _ = follow(subscribe=topic, startingOffsets="earliest", groupId=f"{topic}-group")
     source = query.recentProgress[-1]["sources"][0]
     assert json.loads(source["endOffset"])[topic] == {"0": 6, "1": 0}
-    # Spark tells a source of the end of a batch when it plans the next one.
-    follow(subscribe=topic, startingOffsets="earliest", groupId=f"{topic}-group")
+    assert admin.committed_offsets(f"{topic}-group") == {LogId(topic, 0): 6, LogId(topic, 1): 0}
     producer.send_many(topic, [b"a"] * 2, partition=0)
+    assert [one.lag for one in admin.describe_group(f"{topic}-group").partitions] == [2, 0]
     follow(subscribe=topic, startingOffsets="earliest", groupId=f"{topic}-group")
-    assert admin.committed_offsets(f"{topic}-group")[LogId(topic, 0)] == 6
+    assert admin.committed_offsets(f"{topic}-group")[LogId(topic, 0)] == 8
 
 
 def test_an_open_transaction_holds_the_stream_until_it_has_ended(follow, server, producer, topic):
@@ -143,7 +143,7 @@ def test_a_topic_of_a_pattern_that_was_deleted_is_data_loss(follow, admin, produ
     assert rows == [b"a", b"b", b"other"]
     producer.send_many(topic, [b"c"], partition=0)
     assert follow(**options)[1] == [b"a", b"b", b"c", b"other"]
-    assert admin.committed_offsets(f"{topic}-group")[LogId(topic, 0)] == 2
+    assert admin.committed_offsets(f"{topic}-group")[LogId(topic, 0)] == 3
 
 
 def test_a_checkpoint_that_does_not_know_when_topics_were_created_goes_on(follow, admin, producer, topic, tmp_path):

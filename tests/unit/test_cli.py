@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import socket
 import subprocess
 import sys
 import tomllib
@@ -18,13 +19,21 @@ from hypothesis import strategies as st
 from typer.main import get_command
 
 from goqueue import __version__, codec
+from goqueue.app.build import _bound
 from goqueue.cli import frame
 from goqueue.cli.failures import exit_code_of, print_failure
 from goqueue.cli.frame import NOUNS
 from goqueue.cli.main import main
 from goqueue.cli.output import to_yaml
 from goqueue.cli.times import bytes_text, instant_text, parse_instant
-from goqueue.errors import DataFolderDamaged, DataFolderInUse, DiskFull, GoQueueError, InvalidRequest
+from goqueue.errors import (
+    DataFolderDamaged,
+    DataFolderInUse,
+    DiskFull,
+    GoQueueError,
+    InvalidRequest,
+    InvalidSettings,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = 1_700_000_000_000_000_000
@@ -158,6 +167,22 @@ def test_an_error_is_a_line_a_hint_and_a_code(
     assert bool(shown.err) is bool(words)
 
 
+def test_the_hint_of_a_path_that_cannot_be_reached_names_the_folder_that_can_be_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fail(monkeypatch, PermissionError(13, "Permission denied", str(tmp_path / "new folder" / "file")))
+    assert f"hint: `ls -ld {tmp_path}` shows" in capsys.readouterr().err
+
+
+def test_a_port_that_only_root_may_have_is_not_called_taken() -> None:
+    def refuse(_host: str, _port: int) -> socket.socket:
+        raise PermissionError(13, "Permission denied")
+
+    with pytest.raises(InvalidSettings, match="Permission denied") as caught, _bound("listen.http", "[::1]:80", refuse):
+        pass
+    assert "ports below 1024" in (caught.value.hint or "") and "listen.http" in (caught.value.hint or "")
+
+
 def test_a_mistake_in_the_program_itself_is_not_dressed_up(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ZeroDivisionError):
         fail(monkeypatch, ZeroDivisionError())
@@ -255,6 +280,8 @@ def test_yaml_is_pleasant_to_read() -> None:
         ("15m", NOW - 900 * 10**9),
         ("2h", NOW - 7200 * 10**9),
         ("7d", NOW - 7 * 86_400 * 10**9),
+        ("1h 30m", NOW - 5400 * 10**9),
+        ("500ms", NOW - 5 * 10**8),
         ("1960-01-01", 0),
     ],
 )
@@ -267,6 +294,13 @@ def test_what_is_no_instant_is_refused_with_a_hint(text: str) -> None:
     with pytest.raises(InvalidRequest, match="is not a time") as caught:
         parse_instant(text, now_ns=NOW)
     assert caught.value.hint is not None
+
+
+@pytest.mark.parametrize("text", ["60", "0", "1700000000"])
+def test_an_age_without_a_unit_is_refused_and_is_not_a_time_long_ago(text: str) -> None:
+    with pytest.raises(InvalidRequest, match="an age needs a unit") as caught:
+        parse_instant(text, now_ns=NOW)
+    assert f"{text}s for seconds" in (caught.value.hint or "")
 
 
 @given(st.integers(0, (1 << 63) - 1))

@@ -223,6 +223,8 @@ def _bound(key: str, text: str, take: Callable[[str, int], socket.socket] = bind
         hint = f"stop what uses the port, or choose another for {key}"
         if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
             hint = f"{key} is an address of this machine: 127.0.0.1:PORT, or 0.0.0.0:PORT for all of them"
+        if isinstance(error, PermissionError):
+            hint = f"ports below 1024 are for root and for programs with CAP_NET_BIND_SERVICE: choose another for {key}"
         raise InvalidSettings(f"cannot listen on {text}: {error.strerror or error}", hint=hint) from None
     with listener:
         yield listener

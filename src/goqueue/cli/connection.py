@@ -6,6 +6,9 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
+from goqueue.cli.environment import variable
+from goqueue.cli.failures import Refused
+
 __all__ = [
     "DEFAULT_HTTP",
     "DEFAULT_SERVER",
@@ -28,6 +31,9 @@ SERVER_HELP = "The broker's native address; of several the first that answers."
 
 _CONTEXT, _SERVER, _HTTP = "goqueue.context", "goqueue.server", "goqueue.http"
 _SERVER_VARIABLE, _HTTP_VARIABLE, _REGISTRY_VARIABLE = "GOQUEUE_SERVER", "GOQUEUE_HTTP", "GOQUEUE_REGISTRY"
+_DEFAULTS = {"server": DEFAULT_SERVER, "http": DEFAULT_HTTP}
+_VARIABLES = {"server": _SERVER_VARIABLE, "http": _HTTP_VARIABLE}
+_KINDS = {"server": "native", "http": "HTTP"}
 
 
 def _note_context(context: typer.Context, value: str | None) -> str | None:
@@ -40,11 +46,13 @@ def _note_context(context: typer.Context, value: str | None) -> str | None:
 
 
 def _choose_server(context: typer.Context, value: str) -> str:
+    _note_typed(context, "server", value)
     context.meta[_SERVER] = choice = partial(_choose, context, "server", value, "server")
     return choice()
 
 
 def _choose_http(context: typer.Context, value: str) -> str:
+    _note_typed(context, "http", value)
     context.meta[_HTTP] = choice = partial(_choose, context, "http", value, "http")
     return choice()
 
@@ -57,7 +65,13 @@ def _choose_registry(context: typer.Context, value: str) -> str:
 def _note_address(context: typer.Context, parameter: Any, value: str) -> str:
     """Of an address that the command does not need itself: it is looked up when a shell asks for names."""
     context.meta[f"goqueue.{parameter.name}"] = partial(_choose, context, parameter.name, value, parameter.name)
+    _note_typed(context, parameter.name, value)
     return value
+
+
+def _note_typed(context: typer.Context, field: str, value: str) -> None:
+    if _came_from(context, field) == "COMMANDLINE":
+        context.meta[f"goqueue.typed.{field}"] = value
 
 
 def _note_global(context: typer.Context, parameter: Any, value: str | None) -> str | None:
@@ -82,7 +96,32 @@ def _choose(context: typer.Context, parameter: str, value: str, field: str) -> s
 
     book = load_contexts()
     name = name or book.current
-    return value if name is None else str(getattr(book.named(name), field))
+    if name is not None:
+        return str(getattr(book.named(name), field))
+    return _beside_the_other(context, field) or value
+
+
+def _beside_the_other(context: typer.Context, field: str) -> str | None:
+    """The address of a broker of which only the other address was given, so that no command asks another broker."""
+    other = "http" if field == "server" else "server"
+    given = (
+        context.meta.get(f"goqueue.typed.{other}")
+        or context.meta.get(f"goqueue.global.{other}")
+        or variable(_VARIABLES[other])
+    )
+    if not given:
+        return None
+    hosts, ports = zip(*(address.rpartition(":")[::2] for address in str(given).split(",")), strict=True)
+    port = _DEFAULTS[other].rpartition(":")[2]
+    if set(ports) == {port} and len(set(hosts)) == 1:
+        return f"{hosts[0]}:{_DEFAULTS[field].rpartition(':')[2]}"
+    needs_both = any(parameter.expose_value and parameter.name == other for parameter in context.command.params)
+    if needs_both or context.resilient_parsing:
+        return None
+    raise Refused(
+        f"this command needs the {_KINDS[field]} address of the broker, got only its {_KINDS[other]} address {given}",
+        hint=f"add --{field} HOST:PORT, or set {_VARIABLES[field]}, or use a context",
+    )
 
 
 def _came_from(context: typer.Context, parameter: str) -> str:

@@ -78,7 +78,9 @@ def print_letters(topic: str, letters: Sequence[FoundLetter], *, has_more: bool)
         for letter in letters
     ]
     columns = ("partition", "offset", "died", "group", "cause", "reason", "failures", "key", "value")
-    print_table("Dead letters", columns, rows, numbers="partition,offset,failures")
+    print_table(
+        "Dead letters", columns, rows, numbers="partition,offset,failures", to_drop="failures,cause,group,key,died"
+    )
     if has_more:
         print(f"there are more; see them with --limit, or count them with `goqueue dlq stats {topic}`")
 

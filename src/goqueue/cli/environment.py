@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-__all__ = ["CONFIG_VARIABLE", "config_file", "wants_colour"]
+__all__ = ["CONFIG_VARIABLE", "config_file", "variable", "wants_colour"]
 
 CONFIG_VARIABLE = "GOQUEUE_CONFIG"
 
@@ -22,3 +22,8 @@ def config_file() -> Path:
 def wants_colour() -> bool:
     """Not with NO_COLOR, whatever text it has but none."""
     return not os.environ.get("NO_COLOR")
+
+
+def variable(name: str) -> str | None:
+    """None also for one that is empty."""
+    return os.environ.get(name) or None

@@ -3,6 +3,7 @@
 import os
 import shlex
 import sys
+from pathlib import Path
 
 import typer
 
@@ -85,8 +86,14 @@ def _words(error: Exception) -> tuple[str, str | None]:
 
 def _hint_for(error: OSError) -> str | None:
     if isinstance(error, PermissionError) and error.filename:
-        return f"`ls -ld {shlex.quote(str(error.filename))}` shows who may: run as that user, or name another path"
+        path = shlex.quote(str(_nearest(Path(str(error.filename)))))
+        return f"`ls -ld {path}` shows who may: run as that user, or name another path"
     return None
+
+
+def _nearest(path: Path) -> Path:
+    """The path itself, or the folder on the way to it that keeps others out of it, or from making it."""
+    return next((one for one in (path, *path.parents[:-1]) if os.path.lexists(one)), path)
 
 
 def let_go_of_output() -> None:

@@ -63,7 +63,7 @@ def print_groups(lines: Sequence[Facts]) -> None:
         return
     columns = ("group", "state", "protocol", "members", "workers", "lag", "delayed")
     rows = [[line[name] for name in columns] for line in lines]
-    print_table("Groups", columns, rows, numbers="members,workers,lag,delayed")
+    print_table("Groups", columns, rows, numbers="members,workers,lag,delayed", to_drop="protocol,delayed")
 
 
 def print_group(group: GroupDescription) -> None:

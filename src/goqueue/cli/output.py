@@ -11,6 +11,11 @@ import typer
 
 __all__ = ["OUTPUT_HELP", "Output", "OutputOption", "print_answer", "print_table", "to_yaml"]
 
+SHORTEST_TEXT = 12
+"""No column of a table is folded to less where leaving out others helps."""
+FRAME = 3
+"""A line and two spaces, beside each column of a table."""
+
 # Words and numbers that YAML would not read as something other than the text they are.
 _PLAIN = re.compile(r"(?!(?:true|false|yes|no|on|off|null|nan|y|n)$)[A-Za-z_/][\w./+-]*", re.ASCII | re.IGNORECASE)
 
@@ -73,22 +78,64 @@ def _escaped(letter: str) -> str:
     return letter if letter.isprintable() else f"\\U{ord(letter):08x}"
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: str = "") -> None:
-    """Print rows under a title; columns whose names are in `numbers` are aligned to the right."""
+def print_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    numbers: str = "",
+    whole: str = "",
+    to_drop: str = "",
+) -> None:
+    """Print rows under a title; columns whose names are in `numbers` are aligned to the right.
+
+    On a terminal that is too narrow, texts are folded, but no figure and nothing in a column of `whole`; the columns
+    of `to_drop` are left out, in this order, until the rest fits.
+    """
     from rich.console import Console
     from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
-    right = set(numbers.split(","))
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
-    for column in columns:
-        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
+    figures = set(numbers.split(","))
+    unfolded = figures | set(whole.split(","))
+    lines = [["" if cell is None else str(cell) for cell in row] for row in rows]
     console = Console(highlight=False)
-    if not sys.stdout.isatty():
+    widths = [_least_width(name, [line[at] for line in lines], name in unfolded) for at, name in enumerate(columns)]
+    is_terminal = sys.stdout.isatty()
+    kept = _fitting(columns, widths, to_drop.split(","), console.width) if is_terminal else range(len(columns))
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    for at in kept:
+        table.add_column(columns[at], justify="right" if columns[at] in figures else "left", overflow="fold")
+    for line in lines:
+        table.add_row(*(Text(line[at]) for at in kept))
+    needed = Measurement.get(wide := Console(width=10_000), wide.options, table).maximum
+    if not is_terminal:
         # Whoever reads it from a pipe wants a row to be one line.
-        wide = Console(width=10_000)
-        console = Console(highlight=False, width=max(1, Measurement.get(wide, wide.options, table).maximum))
+        console = Console(highlight=False, width=max(1, needed))
+    elif needed > console.width:
+        for column, at in zip(table.columns, kept, strict=True):
+            column.width = widths[at] if columns[at] in unfolded else None
     console.print(table)
+    left_out = [name for at, name in enumerate(columns) if at not in kept]
+    if left_out:
+        console.print(Text(f"a wider terminal, and -o json, also show {', '.join(left_out)}", style="dim"))
+
+
+def _least_width(name: str, cells: Sequence[str], is_unfolded: bool) -> int:
+    """Of a column, whose title may be folded between words."""
+    from rich.cells import cell_len
+
+    widest = max(map(cell_len, cells), default=0)
+    return max(widest if is_unfolded else min(widest, SHORTEST_TEXT), *map(cell_len, name.split()), 0)
+
+
+def _fitting(columns: Sequence[str], widths: Sequence[int], to_drop: Sequence[str], room: int) -> Sequence[int]:
+    """The places of the columns that are kept."""
+    kept = list(range(len(columns)))
+    for name in to_drop:
+        if sum(widths[at] + FRAME for at in kept) + 1 <= room:
+            break
+        if name in columns:
+            kept.remove(columns.index(name))
+    return kept

@@ -63,7 +63,7 @@ def print_lanes(queues: Sequence[Facts]) -> None:
         for lane in queue["lanes"]
     ]
     columns = ("group", "partition", "priority", "ready", "in flight", "in/s", "out/s", "oldest")
-    print_table("Lanes", columns, rows, numbers="ready,in flight,in/s,out/s")
+    print_table("Lanes", columns, rows, numbers="ready,in flight,in/s,out/s", to_drop="oldest,out/s,in/s")
 
 
 def print_reliability(groups: Sequence[Facts]) -> None:
@@ -73,7 +73,8 @@ def print_reliability(groups: Sequence[Facts]) -> None:
     columns = tuple(groups[0])
     rows = [[f"{one[name]:,}" if isinstance(one[name], int) else one[name] for name in columns] for one in groups]
     titles = tuple(name.replace("_", " ") for name in columns)
-    print_table("Queues", titles, rows, numbers=",".join(titles[2:]))
+    to_drop = "deferred,expired,rejected,nacked,acked,dead lettered,delayed,workers,waiting for retry"
+    print_table("Queues", titles, rows, numbers=",".join(titles[2:]), to_drop=to_drop)
 
 
 def value_text(value: Any, width: int = SHORT) -> str | None:

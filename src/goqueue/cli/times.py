@@ -4,12 +4,14 @@ import re
 from datetime import UTC, datetime
 
 from goqueue.errors import InvalidRequest
+from goqueue.model.durations import DURATION_PATTERN, parse_duration_ms
 
 __all__ = ["bytes_text", "instant_text", "parse_instant"]
 
 _SECOND = 1_000_000_000
-_UNITS = {"s": _SECOND, "m": 60 * _SECOND, "h": 3600 * _SECOND, "d": 86_400 * _SECOND}
-_AGO = re.compile(r"(\d+)([smhd])", re.ASCII)
+_NS_PER_MS = 1_000_000
+_UNIX_NS = re.compile(r"[0-9]{16,19}")
+_AGE = re.compile(DURATION_PATTERN)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -24,12 +26,19 @@ def instant_text(instant_ns: int) -> str:
 
 
 def parse_instant(text: str, *, now_ns: int) -> int:
-    """ISO 8601 (UTC unless it says otherwise), Unix nanoseconds, or how long ago (90s, 15m, 2h, 7d)."""
-    if text.isascii() and text.isdecimal():
+    """ISO 8601 (UTC unless it says otherwise), Unix nanoseconds, or how long ago (90s, 15m, 1h 30m, 7d).
+
+    A number with fewer digits than Unix nanoseconds is an age that has no unit, and refused.
+    """
+    if _UNIX_NS.fullmatch(text):
         return int(text)
-    ago = _AGO.fullmatch(text)
-    if ago:
-        return max(0, now_ns - int(ago[1]) * _UNITS[ago[2]])
+    if text.isascii() and text.isdecimal():
+        raise InvalidRequest(
+            f"{text[:60]!r} is not a time: an age needs a unit, and Unix nanoseconds have 16 to 19 digits",
+            hint=f"write {text[:12]}s for seconds, {text[:12]}m for minutes; other units are ms, h, d and w",
+        )
+    if _AGE.fullmatch(text):
+        return max(0, now_ns - parse_duration_ms(text) * _NS_PER_MS)
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

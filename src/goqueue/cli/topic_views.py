@@ -94,7 +94,8 @@ def print_topics(lines: Sequence[TopicFigures]) -> None:
         for line in lines
     ]
     columns = ("topic", "parts", "records", "size", "records/s", "durability", "cleanup", "retention", "max size")
-    print_table("Topics", columns, rows, numbers="parts,records,size,records/s")
+    numbers = "parts,records,size,records/s"
+    print_table("Topics", columns, rows, numbers=numbers, to_drop="max size,cleanup,durability,retention,parts")
 
 
 def print_topic_line(what: str, line: TopicLine) -> None:

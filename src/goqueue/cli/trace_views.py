@@ -47,7 +47,8 @@ def print_traces(traces: Sequence[Facts]) -> None:
         for one in traces
     ]
     columns = ("trace", "began", "took", "spans", "errors", "record", "operations")
-    print_table("Traces, the newest first", columns, rows, numbers="took,spans,errors")
+    numbers, to_drop = "took,spans,errors", "spans,began,operations"
+    print_table("Traces, the newest first", columns, rows, numbers=numbers, whole="trace", to_drop=to_drop)
 
 
 def print_spans(spans: Sequence[Facts]) -> None:
@@ -68,7 +69,8 @@ def print_spans(spans: Sequence[Facts]) -> None:
         for one in spans
     ]
     columns = ("began", "operation", "record", "group", "took", "error", "key", "trace")
-    print_table("Spans, the newest first", columns, rows, numbers="took")
+    to_drop = "began,key,took,group,error"
+    print_table("Spans, the newest first", columns, rows, numbers="took", whole="trace", to_drop=to_drop)
 
 
 def print_trace(trace: Facts) -> None:

@@ -75,7 +75,8 @@ def print_page(page: TransactionPage, *, hanging: bool) -> None:
         for view in page.transactions
     ]
     numbers = "number,age,timeout,partitions,records,pledged"
-    print_table(f"Transactions, {page.live:,} in all", columns, rows, numbers=numbers)
+    to_drop = "pledged,partitions,timeout,records"
+    print_table(f"Transactions, {page.live:,} in all", columns, rows, numbers=numbers, to_drop=to_drop)
     if page.after is not None:
         print(f"there are more: --after {page.after}")
 

@@ -59,7 +59,7 @@ class Enlistment:
             except BrokerUnreachable:
                 # It may have begun.
                 self.doubt()
-                if loop.time() > deadline:
+                if loop.time() > deadline or not self._link.was_connected:
                     raise
                 await self._link.connection_within(max(0.0, deadline - loop.time()))
 

@@ -26,7 +26,8 @@ class Link:
         self._addresses = addresses_of(bootstrap)
         self.bootstrap = ",".join(self._addresses)
         self._connect_timeout_s = connect_timeout_s
-        self._was_connected = False
+        self.was_connected = False
+        """Whether there ever was a connection: until then the address may be wrong."""
         self._connection: ClientConnection | None = None
         self._connecting: asyncio.Task[ClientConnection] | None = None
         self._is_closed = False
@@ -65,14 +66,14 @@ class Link:
         self._connecting = None
         if not task.cancelled() and task.exception() is None:
             self._connection = task.result()
-            self._was_connected = True
+            self.was_connected = True
 
     async def connection_within(self, seconds: float) -> ClientConnection:
         """As `connection`, trying again until it works or time is up.
 
         A broker that never answered is waited for no longer than connecting may take: the address may be wrong.
         """
-        if not self._was_connected:
+        if not self.was_connected:
             seconds = min(seconds, self._connect_timeout_s)
         deadline = asyncio.get_running_loop().time() + seconds
         pause = FIRST_PAUSE_S

@@ -7,7 +7,8 @@ import msgspec
 from goqueue import codec
 from goqueue.client.tracing import carrier_of
 from goqueue.codec.compression import decompress
-from goqueue.errors import CorruptBatch, InvalidRecord
+from goqueue.codec.values.json import check_json
+from goqueue.errors import CorruptBatch, DecodingLimit, InvalidRecord
 from goqueue.model.record import Flag, Record
 from goqueue.model.runs import Runs, offsets_of
 
@@ -65,7 +66,12 @@ class Message(NamedTuple):
                 print([message.json() for message in consumer.poll()])
         """
         try:
-            return None if self.value is None else _from_json(self.value)
+            if self.value is None:
+                return None
+            check_json(self.value)
+            return _from_json(self.value)
+        except DecodingLimit as error:
+            raise DecodingLimit(f"{self.topic}/{self.partition} at offset {self.offset}: {error.message}") from None
         except ValueError as error:
             raise InvalidRecord(f"{self.topic}/{self.partition} at offset {self.offset} is not JSON: {error}") from None
 

@@ -140,6 +140,8 @@ class Broker(Intake):
         self.readers: ThreadPoolExecutor
         self.background: ThreadPoolExecutor
         self.parsers: ThreadPoolExecutor
+        self.checking_large_value = asyncio.Lock()
+        """One value at a time: the other threads of `parsers` stay free, and a broker that stops waits for one only."""
         self._stack = AsyncExitStack()
 
     # Loaded when they are first spoken of.

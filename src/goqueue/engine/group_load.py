@@ -60,7 +60,7 @@ class GroupLoad:
             self.ready = await self._parts.ready(now, pace)
         for state in self.states:
             self.in_flight += state.delivery.leased_count
-            self.resting += state.delivery.resting_count
+            self.resting += state.delivery.resting_count(now=now)
             self.settled += state.tally.settled
 
     async def find_heads(self, now: InstantNs, pace: Pace) -> None:

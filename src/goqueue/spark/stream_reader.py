@@ -36,6 +36,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Where the query starts, if this process was asked: Spark asks more than once for its first batch."""
         self._target: Mapping[LogId, int] | None = None
         """With `availableNow`: where everything ended when the query began."""
+        self._committed: Mapping[LogId, int] = {}
+        """To the group, by this process."""
 
     # Where to read.
 
@@ -55,6 +57,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         read = {name: at for name, at in before.created.items() if self._places.is_wanted(name)}
         lost = lost_topics(self._options, read, topics)
         known = {log: at for log, at in before.offsets.items() if log.topic not in lost}
+        if before != self._initial:
+            self._commit(known)
         if self._target is not None:
             # Partitions that came after the query had begun are for the next run.
             logs = [log for log in logs if log in self._target or log in known]
@@ -125,11 +129,19 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @plainly
     def commit(self, end: dict[str, Any]) -> None:
-        """For the operator, who sees the lag of the group; the query itself goes by its checkpoint."""
-        if self._options.group is not None:
+        self._commit(StreamOffset.of(end).offsets)
+
+    def _commit(self, offsets: Mapping[LogId, int]) -> None:
+        """For the operator, who sees the lag of the group; the query itself goes by its checkpoint.
+
+        Of its last batch Spark tells a source only when there is another. But it asks for the latest offset when the
+        batches before are finished, so they are committed then.
+        """
+        if self._options.group is not None and offsets != self._committed:
             # A topic may be gone since, or the end of its log: the next batch tells.
             with suppress(UnknownTopic, OffsetOutOfRange):
-                self._places.commit(self._options.group, StreamOffset.of(end).offsets)
+                self._places.commit(self._options.group, offsets)
+                self._committed = dict(offsets)
 
     def stop(self) -> None:
         self._places.close()

@@ -153,3 +153,50 @@ def test_a_broker_ignores_what_is_for_commands(server: Server, tmp_path: Path) -
     cli = Cli(server.native)
     environment = {"GOQUEUE_CONFIG": str(tmp_path / "c.toml"), "GOQUEUE_CONTEXT": "x", "GOQUEUE_SPARK_MASTER": "local"}
     assert cli.run("config", "show", "-o", "json", env=environment).code == 0
+
+
+HTTP_NEEDED = ("queue", "stats")
+NATIVE_NEEDED = ("topic", "list")
+
+
+@pytest.mark.parametrize(
+    ("words", "address"),
+    [
+        (("--server", "127.0.0.9:7171", *HTTP_NEEDED), "127.0.0.9:8080"),
+        ((*HTTP_NEEDED, "-s", "127.0.0.9:7171"), "127.0.0.9:8080"),
+        (("--http", "127.0.0.9:8080", *NATIVE_NEEDED), "127.0.0.9:7171"),
+        ((*NATIVE_NEEDED, "--http", "127.0.0.9:8080"), "127.0.0.9:7171"),
+    ],
+)
+def test_an_address_leads_to_the_usual_port_of_the_same_host_for_commands_that_need_the_other(
+    file: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], address: str
+) -> None:
+    assert main(list(words)) == 4
+    assert address in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--server", NOWHERE, *HTTP_NEEDED), "--http"),
+        ((*HTTP_NEEDED, "--server", NOWHERE), "--http"),
+        (("--http", NOWHERE, *NATIVE_NEEDED), "--server"),
+        ((*NATIVE_NEEDED, "--http", NOWHERE), "--server"),
+    ],
+)
+def test_no_command_asks_another_broker_than_the_one_whose_other_address_was_given(
+    file: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], says: str
+) -> None:
+    assert main(list(words)) == 2
+    assert NOWHERE in (said := capsys.readouterr().err) and says in said
+
+
+def test_an_address_in_the_environment_counts_as_one_that_was_given(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GOQUEUE_SERVER", NOWHERE)
+    assert main(list(HTTP_NEEDED)) == 2
+    assert "GOQUEUE_HTTP" in capsys.readouterr().err
+    monkeypatch.setenv("GOQUEUE_HTTP", ELSEWHERE)
+    assert main(list(HTTP_NEEDED)) == 4
+    assert ELSEWHERE in capsys.readouterr().err

@@ -57,10 +57,29 @@ def test_a_record_that_is_gone_when_its_retry_is_due_is_done_with():
     assert delivery.ready(1, now=now)[NORMAL] == 1
     delivery.apply(delivery.lease(Looked((), {}, (), [0]), "worker", deadline=now, now=now))
     assert delivery.ready(1, now=now) == [0] * 5
-    assert (delivery.resting_count, delivery.next_rested(), delivery.floor) == (0, None, 1)
+    assert (delivery.resting_count(now=now), delivery.next_rested(), delivery.floor) == (0, None, 1)
     again = Delivery(LaneIndex())
     again.restore(delivery.snapshot())
     assert again.ready(1, now=now) == [0] * 5
+
+
+def test_a_record_whose_pause_is_over_is_ready_and_rests_no_more():
+    """Also after a restart, and when it fails once more."""
+    policy = RetryPolicy()
+    delivery = opened()
+    delivery.apply(delivery.fail(Returns(leased(delivery, 0, 1), [0], "broken"), policy, now=0).event)
+    due = delivery.next_rested()
+    assert (delivery.resting_count(now=due - 1), delivery.ready(2, now=due - 1)[NORMAL]) == (1, 0)
+    for _ in range(2):
+        assert (delivery.resting_count(now=due), delivery.ready(2, now=due)[NORMAL]) == (0, 1)
+    again = Delivery(LaneIndex())
+    again.restore(delivery.snapshot())
+    assert (again.resting_count(now=due - 1), again.resting_count(now=due)) == (1, 0)
+    event = again.lease(Looked([0], {NORMAL: 2}, (), ()), "worker", deadline=due + 100, now=due)
+    again.apply(event)
+    assert (again.resting_count(now=due), again.ready(2, now=due)[NORMAL]) == (0, 0)
+    again.apply(again.fail(Returns(event.grant, [0], "broken"), policy, now=due).event)
+    assert (again.resting_count(now=due), again.ready(2, now=due)[NORMAL]) == (1, 0)
 
 
 def test_the_last_failures_are_kept_and_all_are_counted():

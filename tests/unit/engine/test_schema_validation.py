@@ -231,6 +231,57 @@ async def test_values_that_name_a_schema_may_stand_among_those_that_do_not(broke
     assert len(kept(broker)) == 6001
 
 
+def long_order(size=200_000, number="1"):
+    return b'{"id": %s, "text": "%s"}' % (number.encode(), b"x" * size)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 3])
+@pytest.mark.parametrize("compress", [None, "lz4"])
+async def test_large_values_may_stand_among_small_ones_and_are_refused_by_their_number(broker, place, compress):
+    number = await registered(broker, JSON_ORDER)
+    good = [GOOD, GOOD, GOOD]
+    good.insert(place, long_order())
+    await sent(broker, *good, framed(number, long_order()), compress=compress)
+    assert kept(broker)[place] is not None
+    assert len(kept(broker)) == 5
+    for wrong in (long_order(number='"1"'), framed(number, long_order(number='"1"')), framed(number + 1, long_order())):
+        bad = [GOOD, long_order(), GOOD]
+        bad.insert(place, wrong)
+        with pytest.raises(SchemaViolation, match=f"record {place}: "):
+            await sent(broker, *bad, compress=compress)
+    assert len(kept(broker)) == 5
+
+
+async def test_batches_stay_in_order_behind_one_with_a_large_value(broker):
+    await registered(broker, JSON_ORDER)
+    batches = [[long_order(), GOOD], [GOOD], [GOOD, long_order(number="null")], [b'{"id": 2}'], [long_order()]]
+    outcomes = await asyncio.gather(*(sent(broker, *batch) for batch in batches), return_exceptions=True)
+    assert [isinstance(one, SchemaViolation) for one in outcomes] == [False, False, True, False, False]
+    assert kept(broker) == [value for batch in (*batches[:2], *batches[3:]) for value in batch]
+
+
+async def test_small_avro_values_are_checked_right_while_a_large_one_is_checked_in_a_thread(broker):
+    schema = {"type": "array", "items": "int"}
+    number = await registered(broker, Schema("AVRO", json.dumps(schema)))
+
+    def array(*numbers):
+        written = io.BytesIO()
+        fastavro.schemaless_writer(written, schema, list(numbers))
+        return framed(number, written.getvalue())
+
+    large = asyncio.ensure_future(sent(broker, array(*range(200_000))))
+    for step in range(50):
+        with pytest.raises(SchemaViolation):
+            await publish_and_wait(
+                broker, PublishBatch(ORDERS, 1, bytearray(codec.encode([Record(value=array(step)[:-1])])))
+            )
+        record = Record(value=array(step, step))
+        await publish_and_wait(broker, PublishBatch(ORDERS, 1, bytearray(codec.encode([record]))))
+    await large
+    assert len(kept(broker)) == 1
+    assert len(kept(broker, 1)) == 50
+
+
 async def test_others_have_their_turn_while_a_large_batch_is_checked(broker):
     await registered(broker, JSON_ORDER)
     await sent(broker, GOOD)

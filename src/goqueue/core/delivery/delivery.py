@@ -151,6 +151,7 @@ class Delivery:
         "_key_order",
         "_lanes",
         "_rest_heap",
+        "_rested",
         "_resting",
         "_settled",
         "in_key_order",
@@ -180,6 +181,8 @@ class Delivery:
         self._attempts: dict[int, Attempts] = {}
         self._resting: dict[int, InstantNs] = {}
         self._rest_heap: list[tuple[InstantNs, int]] = []
+        self._rested = NOTHING
+        """Of the resting records those whose pause is over: they are ready, and keep their times for snapshots."""
         # Most queues have nothing in most of these, and there may be very many queues.
         self._again = [NOTHING] * LANES
         self._ahead: dict[int, Ahead] = {}
@@ -395,9 +398,10 @@ class Delivery:
     def leased_count(self) -> int:
         return len(self._grants)
 
-    @property
-    def resting_count(self) -> int:
-        return len(self._resting)
+    def resting_count(self, *, now: InstantNs) -> int:
+        """Records whose pause after a failure is not over; the others are ready."""
+        self._wake_rested(now)
+        return len(self._resting) - len(self._rested)
 
     def is_busy(self, *, now: InstantNs) -> bool:
         """Whether something happens without a poll: a lease may end, a retry or a delayed record fall due."""
@@ -578,7 +582,7 @@ class Delivery:
             before = self._attempts.get(offset)
             if before is not None:
                 self._attempts[offset] = before._replace(deliveries=before.deliveries + 1)
-                self._resting.pop(offset, None)
+                self._end_rest(offset)
 
     def _settle(self, grant: int, offsets: BitMap64, *, is_dead: bool) -> None:
         self._grants.take_back(grant, offsets)
@@ -599,7 +603,7 @@ class Delivery:
         if self._attempts:
             for offset in self._tried_before(offsets):
                 del self._attempts[offset]
-                self._resting.pop(offset, None)
+                self._end_rest(offset)
         if self._asleep:
             self._asleep -= offsets
         for lane in self._again:
@@ -623,13 +627,21 @@ class Delivery:
         self._grants.take_back(event.grant, BitMap64(event.offsets))
 
     def _rest(self, offset: int, at: InstantNs) -> None:
+        self._end_rest(offset)
         self._resting[offset] = at
         heapq.heappush(self._rest_heap, (at, offset))
+
+    def _end_rest(self, offset: int) -> None:
+        if self._resting.pop(offset, None) is not None and self._rested:
+            self._rested.discard(offset)
 
     def _wake_rested(self, now: InstantNs) -> None:
         while self._rest_heap and (at := self.next_rested()) is not None and at <= now:
             offset = heapq.heappop(self._rest_heap)[1]
-            # It still counts as resting, so that a snapshot of now says when; only the heap has let it go.
+            # It keeps its time, so that a snapshot of now says when; only the heap has let it go.
+            if self._rested is NOTHING:
+                self._rested = BitMap64()
+            self._rested.add(offset)
             self._deliver_again(offset)
 
     def _forget(self, below: int) -> None:
@@ -641,7 +653,7 @@ class Delivery:
             self._grants.take_back(grant.number, gone)
         for offset in [one for one in self._attempts if one < below]:
             del self._attempts[offset]
-            self._resting.pop(offset, None)
+            self._end_rest(offset)
         turns = self._key_order.forget_below(below)
         self._asleep.remove_range(0, below)
         self._settled.remove_range(0, below)

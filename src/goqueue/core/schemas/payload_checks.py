@@ -1,6 +1,6 @@
 """What checks payloads against a schema, for each format."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -39,6 +39,8 @@ def checks_of(parsed: Any) -> Payloads:
 class _AvroPayloads:
     def __init__(self, schema: AvroSchema) -> None:
         self._check = AvroValues(whole(schema)).check
+        self._schema = schema
+        self._large: AvroValues | None = None
         # Serializers write these as they are, without the length that comes before bytes anywhere else.
         self._is_plain_bytes = schema.root.kind == "bytes"
 
@@ -46,10 +48,19 @@ class _AvroPayloads:
         return all(self.problem(payload) is None for payload in payloads)
 
     def problem(self, payload: bytes) -> Problem | None:
+        return self._problem(self._check, payload)
+
+    def problem_of_large(self, payload: bytes) -> Problem | None:
+        # A check counts what it has seen so far, so this one cannot be that of other payloads.
+        if self._large is None:
+            self._large = AvroValues(whole(self._schema))
+        return self._problem(self._large.check, payload)
+
+    def _problem(self, check: Callable[[bytes], None], payload: bytes) -> Problem | None:
         if self._is_plain_bytes:
             return None
         try:
-            self._check(payload)
+            check(payload)
         except SchemaMismatch as reason:
             return Problem(reason.path, reason.message)
         return None
@@ -76,6 +87,8 @@ class _ProtobufPayloads:
             return Problem("", refusal.message)
         return None if found is None else Problem("", found[:MOST_CHARACTERS])
 
+    problem_of_large = problem
+
 
 class _JsonPayloads:
     def __init__(self, schema: JsonSchema) -> None:
@@ -101,3 +114,6 @@ class _JsonPayloads:
             return Problem("", reason.message)
         found = self._schema.violation(payload)
         return None if found is None else Problem(found.path, found.message[:MOST_CHARACTERS])
+
+    def problem_of_large(self, payload: bytes) -> Problem | None:
+        return None if self.fit([payload]) else self.problem(payload)

@@ -27,6 +27,9 @@ class Payloads(Protocol):
 
     def problem(self, payload: bytes) -> Problem | None: ...
 
+    def problem_of_large(self, payload: bytes) -> Problem | None:
+        """The same in another thread, for one payload at a time, while the event loop asks for those of others."""
+
 
 def framed_id(value: bytes) -> int | None:
     """The id of its schema; None when the value is not framed."""

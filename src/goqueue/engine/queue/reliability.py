@@ -34,7 +34,6 @@ class Reliability(msgspec.Struct):
     def add(self, state: QueueState) -> None:
         delivery, tally = state.delivery, state.tally
         self.in_flight += delivery.leased_count
-        self.waiting_for_retry += delivery.resting_count
         self.deferred += delivery.deferred_count
         self.acked += tally.acked
         self.nacked += tally.nacked
@@ -55,7 +54,13 @@ async def reliability(broker: Broker) -> list[Reliability]:
 def _of(broker: Broker, load: GroupLoad) -> Reliability:
     workers = broker.workers.count(broker.groups.group(load.group))
     one = Reliability(
-        load.group, load.topic, ready=sum(load.ready), lag=load.lag, delayed=load.delayed, workers=workers
+        load.group,
+        load.topic,
+        waiting_for_retry=load.resting,
+        ready=sum(load.ready),
+        lag=load.lag,
+        delayed=load.delayed,
+        workers=workers,
     )
     for state in load.states:
         one.add(state)

@@ -1,19 +1,29 @@
 """Values are checked against the schemas of their topic before they are published.
 
-Checking runs on the event loop, since the libraries that do it hold the interpreter wherever they run. A batch that
-takes longer than a moment is checked in slices, between which others have their turn.
+Checking runs on the event loop, since most values are small and the libraries that do it hold the interpreter wherever
+they run. A batch that takes longer than a moment is checked in slices, between which others have their turn. A value
+that may take longer than a slice is checked in a thread.
 """
 
 import asyncio
 import types
 from collections.abc import Generator, Sequence
+from typing import NamedTuple
 
 from goqueue.codec.compression import decompress
 from goqueue.core.schemas.payloads import FRAME_BYTES, Payloads, Problem, framed_id, payloads_of
 from goqueue.engine.broker import Broker
 from goqueue.engine.schemas.parsing import parsed_schema
 from goqueue.engine.schemas.rules import Rules
-from goqueue.engine.schemas.values import BYTES_PER_VALUE, SLICE_BYTES, EncodedValues, Value, Values, value_of
+from goqueue.engine.schemas.values import (
+    BYTES_PER_VALUE,
+    LARGE_VALUE,
+    SLICE_BYTES,
+    EncodedValues,
+    Value,
+    Values,
+    value_of,
+)
 from goqueue.engine.shielded import shielded
 from goqueue.errors import CorruptBatch, GoQueueError, SchemaViolation
 from goqueue.model.record import Record
@@ -54,6 +64,15 @@ def first_violation(broker: Broker, rules: Rules, records: bytes | bytearray) ->
     return check.first() if check.advance() else check
 
 
+class _Large(NamedTuple):
+    """A value that is checked in a thread."""
+
+    number: int
+    schema_id: int
+    schema: Payloads
+    payload: bytes
+
+
 class BatchCheck:
     """The values of a batch, those before `at` checked."""
 
@@ -65,6 +84,7 @@ class BatchCheck:
         self._all = all_of_them
         self._at = 0
         self._missing: int | None = None
+        self._large: _Large | None = None
         self._parsed: dict[int, Payloads] = {}
         """What had to be waited for."""
 
@@ -77,7 +97,12 @@ class BatchCheck:
         return SchemaViolation(f"record {number}: {refusal.message}", hint=refusal.hint)
 
     def advance(self) -> bool:
-        """Check a slice; whether that was the last. When a schema has to be parsed first, nothing is checked."""
+        """Check a slice; whether that was the last.
+
+        When a schema has to be parsed first, nothing is checked; before a large value, only those in front of it are.
+        """
+        if self._waits() or self._is_done():
+            return not self._waits()
         run = self._plain_run()
         if run:
             self._at += run
@@ -92,19 +117,39 @@ class BatchCheck:
                     return False
                 left -= BYTES_PER_VALUE + size
             at += 1
+            if self._waits():
+                break
         for schema_id, (numbers, payloads) in waiting.items():
             self._check(schema_id, numbers, payloads)
         self._at = at
-        return at == total or (bool(self.violations) and not self._all)
+        return self._is_done() and not self._waits()
+
+    def _waits(self) -> bool:
+        """For a large value."""
+        return self._large is not None
+
+    def _is_done(self) -> bool:
+        return self._at == len(self._values) or (bool(self.violations) and not self._all)
 
     async def finish(self) -> None:
         """All the other slices, with a pause after each."""
         while not self.advance():
-            if self._missing is None:
-                await _others_turn()
-            else:
+            if self._missing is not None:
                 missing, self._missing = self._missing, None
                 self._parsed[missing] = await _made_payloads(self._broker, missing)
+            elif self._large is not None:
+                large, self._large = self._large, None
+                await self._check_large(large)
+            else:
+                await _others_turn()
+
+    async def _check_large(self, large: "_Large") -> None:
+        broker = self._broker
+        async with broker.checking_large_value:
+            loop = asyncio.get_running_loop()
+            problem = await loop.run_in_executor(broker.parsers, large.schema.problem_of_large, large.payload)
+        if problem is not None:
+            self._refuse(large.number, _told(problem), self._named(large.schema_id))
 
     def _plain_run(self) -> int:
         """How many of the next values fit the schema for those that name none: most often, all of a slice do."""
@@ -137,9 +182,13 @@ class BatchCheck:
             self._refuse(number, f"schema {schema_id} is none of the subject {self._rules.subject}")
             return 0
         some = waiting.get(schema_id)
-        if some is None:
-            if self._payloads(schema_id) is None:
+        if some is None or len(value) > LARGE_VALUE:
+            schema = self._payloads(schema_id)
+            if schema is None:
                 self._missing = schema_id
+                return 0
+            if len(value) > LARGE_VALUE:
+                self._large = _Large(number, schema_id, schema, value)
                 return 0
             some = waiting[schema_id] = ([], [])
         some[0].append(number)
@@ -154,9 +203,12 @@ class BatchCheck:
         for number, payload in zip(numbers, payloads, strict=True):
             problem = schema.problem(payload)
             if problem is not None:
-                self._refuse(number, _told(problem), f"schema {schema_id} of the subject {self._rules.subject}")
+                self._refuse(number, _told(problem), self._named(schema_id))
                 if not self._all:
                     return
+
+    def _named(self, schema_id: int) -> str:
+        return f"schema {schema_id} of the subject {self._rules.subject}"
 
     def _refuse(self, number: int, reason: str, schema: str | None = None) -> None:
         self.violations[number] = SchemaViolation(f"{reason} ({schema})" if schema else reason)
@@ -197,6 +249,8 @@ class _Unusable:
 
     def problem(self, _: bytes) -> Problem | None:
         return self._problem
+
+    problem_of_large = problem
 
 
 @types.coroutine

@@ -7,12 +7,14 @@ from typing import Protocol
 from goqueue import codec
 from goqueue.model.record import Flag, Record
 
-__all__ = ["BYTES_PER_VALUE", "SLICE_BYTES", "EncodedValues", "Value", "Values", "value_of"]
+__all__ = ["BYTES_PER_VALUE", "LARGE_VALUE", "SLICE_BYTES", "EncodedValues", "Value", "Values", "value_of"]
 
 TOMBSTONE, COMPRESSED = int(Flag.TOMBSTONE), int(Flag.COMPRESSED)
 AS_THEY_ARE = bytes(flags for flags in range(256) if not flags & (TOMBSTONE | COMPRESSED))
 SLICE_BYTES = 96 * 1024
 """About two milliseconds' worth."""
+LARGE_VALUE = SLICE_BYTES
+"""Bytes. A larger value may be made so that its check takes seconds."""
 BYTES_PER_VALUE = 64
 """What even the smallest value costs, in bytes of a larger one."""
 
@@ -40,8 +42,11 @@ class EncodedValues:
         return len(self._flags)
 
     def run(self, at: int) -> list[bytes]:
-        """Those of a slice from `at` on; none when some are tombstones or compressed."""
+        """Those of a slice from `at` on; none when some are tombstones, compressed or large."""
         end = bisect_left(self._ends, self._ends[at] + SLICE_BYTES, at + 1, len(self._flags))
+        if self._ends[end] - self._ends[end - 1] > LARGE_VALUE:
+            # Only the last one can be.
+            end -= 1
         end = min(end, at + SLICE_BYTES // BYTES_PER_VALUE)
         if self._flags[at:end].translate(None, delete=AS_THEY_ARE):
             return []

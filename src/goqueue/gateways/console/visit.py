@@ -12,6 +12,7 @@ from goqueue.engine.broker import Broker
 from goqueue.errors import InvalidRequest
 from goqueue.gateways.console.desk import Desk
 from goqueue.gateways.console.timeline import Minutes
+from goqueue.model.ids import InstantNs
 
 __all__ = ["RangeQuery", "Visit"]
 
@@ -53,7 +54,7 @@ class Visit:
         return self.desk.broker
 
     @property
-    def now(self) -> int:
+    def now(self) -> InstantNs:
         return self.desk.broker.clock.now_ns()
 
     @property

@@ -60,11 +60,12 @@ def check_host(scope: Scope, allowed: AllowedHosts) -> None:
 def check_page(scope: Scope) -> None:
     """Raises if a page of another origin made a browser send this."""
     found = dict(scope["headers"])
-    if found.get(b"sec-fetch-site", b"none") not in OWN_SITE:
-        raise _foreign("a page of another site asked for this: nothing was changed")
-    origin = found.get(b"origin")
-    if origin is not None and not _is_own(origin, found):
-        raise _foreign(f"the Origin header must match the Host header, got {_shown(origin)}: nothing was changed")
+    # Each of several: a browser sends one, and what stands before this broker may have added others.
+    for name, value in scope["headers"]:
+        if name == b"sec-fetch-site" and value not in OWN_SITE:
+            raise _foreign("a page of another site asked for this: nothing was changed")
+        if name == b"origin" and not _is_own(value, found):
+            raise _foreign(f"the Origin header must match the Host header, got {_shown(value)}: nothing was changed")
 
 
 def _foreign(text: str) -> HttpRefusal:

@@ -202,7 +202,9 @@ def _state(visit: Visit) -> dict[str, Any]:
         "workers": workers,
         "shown_state": shown_state(group, workers.total).value,
         "in_flight": sum(state.delivery.leased_count for state in visit.broker.queues.of_group(group.name)),
-        "resting": sum(state.delivery.resting_count for state in visit.broker.queues.of_group(group.name)),
+        "resting": sum(
+            state.delivery.resting_count(now=visit.now) for state in visit.broker.queues.of_group(group.name)
+        ),
         "queue_logs": {state.log for state in visit.broker.queues.of_group(group.name) if state.delivery.is_open},
         "expires_at": expires_at(visit.broker, group),
         "now": visit.now,

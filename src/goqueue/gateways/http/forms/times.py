@@ -36,7 +36,7 @@ _DAY = (
 )
 _HOUR = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
 RFC_3339_PATTERN = rf"(?:{_DAY})[Tt]{_HOUR}:[0-5][0-9](?:\.[0-9]+)?(?:[Zz]|[+-]{_HOUR})"
-INSTANT_PATTERN = rf"^[0-9]{{1,16}}$|^{RFC_3339_PATTERN}$"
+INSTANT_PATTERN = rf"^(?:0|[0-9]{{12,16}})$|^{RFC_3339_PATTERN}$"
 
 MILLISECONDS = "milliseconds, as a JSON number"
 
@@ -74,7 +74,7 @@ Expiry = (
 InstantText = Annotated[
     str,
     msgspec.Meta(
-        description="RFC 3339, or Unix milliseconds",
+        description="RFC 3339, or Unix milliseconds in 12 to 16 digits; 0 is before everything",
         examples=["2026-01-31T12:00:00Z"],
         extra_json_schema={"pattern": INSTANT_PATTERN},
     ),
@@ -115,14 +115,18 @@ def when_ns(given: str | int, name: str, *, now_ns: int) -> int:
 
 
 def instant_ns(given: str, name: str) -> int:
-    """Unix nanoseconds; what lies before 1970 or after 2262 becomes the nearest that can be said."""
-    if given.isascii() and given.isdecimal() and len(given) <= 16:
+    """Unix nanoseconds; what lies before 1970 or after 2262 becomes the nearest that can be said.
+
+    A shorter number could be meant as a duration: it is refused.
+    """
+    if given == "0" or _UNIX_MS.fullmatch(given):
         return min(int(given) * NS_PER_MS, LATEST_NS)
     parts = _INSTANT.fullmatch(given)
     moment = _moment(parts) if parts is not None else None
     if moment is None:
         raise InvalidRequest(
-            f"{name} = {given[:60]!r} is not a time", hint="write 2026-01-31T12:00:00Z, or Unix milliseconds"
+            f"{name} = {given[:60]!r} is not a time",
+            hint="write 2026-01-31T12:00:00Z, or Unix milliseconds in 12 to 16 digits",
         )
     assert parts is not None
     seconds = (moment - _EPOCH) // timedelta(seconds=1)
