@@ -83,7 +83,7 @@ async def running_broker(settings: Settings, origins: Mapping[str, str] = NO_ORI
         broker = await stack.enter_async_context(opened)
         for outlet in outlets:
             broker.tracing.add_sink(await stack.enter_async_context(running_outlet(outlet)))
-        lag = stack.enter_context(loop_lag())
+        lag = stack.enter_context(loop_lag(broker.traffic.requests))
         maintenance = Maintenance(broker, MaintenanceReporter(logger, counts), settings.maintenance)
         maintenance.watch_disk()
         stack.push_async_callback(_last_checkpoint, maintenance, logger)
@@ -103,7 +103,7 @@ async def running_broker(settings: Settings, origins: Mapping[str, str] = NO_ORI
             load = functools.partial(_load_schemas, accepted, broker, settings, report_bug)
             await stack.enter_async_context(served_on_demand(schemas, load, refused))
         desk = Desk(broker, _setting_rows(settings, origins))
-        await stack.enter_async_context(task_within(desk.history.run()))
+        broker.timers.add(desk.history.job())
         watched = Watched(broker, counts, lag, clock.now_ns() - began)
         accepted = acceptor("http", http, broker.traffic.http)
         load = functools.partial(_load_api, accepted, desk, maintenance, watched, settings, report_bug)

@@ -1,9 +1,8 @@
-"""Which partitions have delayed records that wait, and when to look at them next."""
+"""Alarm of delayed records: which partitions have records that wait, and when the first of them is due."""
 
-import asyncio
 from typing import TYPE_CHECKING
 
-from goqueue.model.delay import LATEST_NS
+from goqueue.engine.timers import Timers
 
 if TYPE_CHECKING:
     from goqueue.engine.partition import Partition
@@ -12,19 +11,16 @@ __all__ = ["DelayAlarm"]
 
 
 class DelayAlarm:
-    """Partitions tell it of every new instant; whoever sleeps is woken only by one that is earlier than planned."""
+    """Partitions tell it of every new instant."""
 
-    def __init__(self) -> None:
+    def __init__(self, timers: Timers) -> None:
+        self._timers = timers
         self._partitions: dict[Partition, None] = {}
-        self._until = LATEST_NS
-        self._news = asyncio.Event()
 
     def set(self, partition: "Partition", due: int) -> None:
         """Something in the partition is due at this instant."""
         self._partitions[partition] = None
-        if due < self._until:
-            self._until = due
-            self._news.set()
+        self._timers.set(due)
 
     def forget(self, partition: "Partition") -> None:
         self._partitions.pop(partition, None)
@@ -41,11 +37,5 @@ class DelayAlarm:
         return found
 
     def next_due(self) -> int | None:
-        """When to look again. An instant that is set from here on and is earlier ends `wait`."""
-        self._news.clear()
-        instants = [at for one in self._partitions if (at := one.delays.next_due()) is not None]
-        self._until = min(instants, default=LATEST_NS)
-        return min(instants, default=None)
-
-    async def wait(self) -> None:
-        await self._news.wait()
+        """When to look again; None while nothing waits."""
+        return min((at for one in self._partitions if (at := one.delays.next_due()) is not None), default=None)

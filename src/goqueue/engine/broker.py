@@ -1,5 +1,6 @@
 """The broker: opens storage, brings state machines to where they were, and holds them for the use cases."""
 
+import asyncio
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
@@ -35,6 +36,7 @@ from goqueue.engine.ports import Clock, CompileProto, Entropy, IdIndex, Storage
 from goqueue.engine.queue.blocks import Blocks
 from goqueue.engine.queue.breakers import Breakers
 from goqueue.engine.queue.lane_runs import LaneRuns
+from goqueue.engine.queue.lease_watch import LeaseWatch
 from goqueue.engine.queue.receipts import KEY_BYTES, ReceiptKey, ReceiptKeyGiven
 from goqueue.engine.queue.ring import Rings
 from goqueue.engine.queue.states import DELIVERIES, QueueStates
@@ -44,6 +46,7 @@ from goqueue.engine.state_log import StateLog
 from goqueue.engine.streams import Kind, Streams
 from goqueue.engine.syncer import Syncer
 from goqueue.engine.tally import Tallies
+from goqueue.engine.timers import Timers
 from goqueue.engine.tracing.policy import TracingSettings
 from goqueue.engine.tracing.tracing import Tracing
 from goqueue.engine.traffic import Traffic
@@ -97,7 +100,8 @@ class Broker(Intake):
         self.catalog = Catalog()
         self.group_news = GroupNews()
         self.receipts = ReceiptKey()
-        self.alarm = DelayAlarm()
+        self.timers = Timers(clock)
+        self.alarm = DelayAlarm(self.timers)
         self.breakers = Breakers()
         self.blocks = Blocks()
         self.lane_runs = LaneRuns()
@@ -133,7 +137,7 @@ class Broker(Intake):
         )
         self.state_log = StateLog(self.streams)
         self.ids = RememberedIds(id_index, self.state_log)
-        self.queues = QueueStates(self.state_log, self.tally)
+        self.queues = QueueStates(self.state_log, self.tally, LeaseWatch(self.timers.set))
         self.rings = Rings(self.queues)
         self.workers = Workers(self.queues, clock.now_ns)
         self.commit: GroupCommit

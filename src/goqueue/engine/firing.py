@@ -5,7 +5,7 @@ early by a nanosecond, and late by a few milliseconds. What came due while the b
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from goqueue.core.delay.events import Fired
 from goqueue.core.delay.packing import pack, unpack
@@ -13,55 +13,14 @@ from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition, delays_stream
 from goqueue.engine.state_log import Also
 from goqueue.engine.tracing.waiting import note_fired
-from goqueue.errors import GoQueueError
 from goqueue.model.ids import InstantNs
 
-__all__ = ["Firing", "fire_due", "wake_queues"]
+__all__ = ["TOGETHER_MS", "fire_due", "wake_queues"]
 
 TOGETHER_MS = 3
 """A pause between two rounds, so that many records with instants side by side share an event."""
-LONGEST_SLEEP_MS = 1000
-"""The clock may be set while the broker sleeps."""
 FIRED_AT_ONCE = 2000
 """Of one partition: applying more would keep the event loop too long."""
-AFTER_FAILURE_MS = 1000
-NS_PER_MS = 1_000_000
-
-
-class Firing:
-    """Sleeps until the next record is due, or until one comes that is due earlier."""
-
-    def __init__(self, broker: Broker, failed: Callable[[str, GoQueueError], None]) -> None:
-        self._broker = broker
-        self._failed = failed
-
-    async def run(self) -> None:
-        """Until cancelled."""
-        clock = self._broker.clock
-        while True:
-            await self._until_due()
-            try:
-                await fire_due(self._broker)
-            except GoQueueError as failure:
-                # They stay due, and are tried again.
-                self._failed("delays", failure)
-                await clock.sleep_ms(AFTER_FAILURE_MS)
-            await clock.sleep_ms(TOGETHER_MS)
-
-    async def _until_due(self) -> None:
-        alarm, clock = self._broker.alarm, self._broker.clock
-        while (due := alarm.next_due()) is None or due > clock.now_ns():
-            if due is None:
-                await alarm.wait()
-                continue
-            left_ms = -(-(due - clock.now_ns()) // NS_PER_MS)
-            sleeping = asyncio.ensure_future(clock.sleep_ms(min(left_ms, LONGEST_SLEEP_MS)))
-            news = asyncio.ensure_future(alarm.wait())
-            try:
-                await asyncio.wait((sleeping, news), return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                sleeping.cancel()
-                news.cancel()
 
 
 async def fire_due(broker: Broker) -> int:

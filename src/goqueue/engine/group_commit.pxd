@@ -34,6 +34,8 @@ cdef class GroupCommit:
     cdef Py_ssize_t _waiting
     cdef Py_ssize_t _expected
     cdef long long _waiting_since
+    cdef bint _is_noted
+    cdef public object first_write
     cdef public object group_sizes
 
     cpdef Submitted submit(self, entry, Py_ssize_t size, done, bint durable, written=*)

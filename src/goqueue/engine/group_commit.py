@@ -121,6 +121,9 @@ class GroupCommit:
         """Those among `_pending` who wait for a sync; of entries that grow, all who have a part in them."""
         self._expected = 0
         self._waiting_since = 0
+        self._is_noted = False
+        self.first_write: Callable[[], None] = _nothing
+        """Called for the first write after each `sync_in_background`."""
         self.group_sizes = Histogram(COUNTS)
         """How many entries were written together."""
 
@@ -194,7 +197,8 @@ class GroupCommit:
         await reply
 
     def sync_in_background(self) -> None:
-        """Start a sync for what was written without anybody waiting for it to be durable."""
+        """Start a sync for what was written without a caller that waits for it."""
+        self._is_noted = False
         self.when_durable(_whatever)
 
     async def drain(self) -> None:
@@ -265,6 +269,9 @@ class GroupCommit:
 
     def _written(self, group: list[Submitted], outcomes: list[GoQueueError | None], size: int) -> None:
         self._unsynced_bytes += size
+        if not self._is_noted:
+            self._is_noted = True
+            self.first_write()
         if self._is_waited_for(group) and self._may_sync_here(0):
             # The disk is at work while what was written is noted here and others are heard.
             self._storage.begin_sync()

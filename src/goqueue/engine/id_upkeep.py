@@ -48,12 +48,22 @@ class IdUpkeep:
         self._to_pass: deque[int] = deque()
         self._passed = b""
         self._next_pass_at = self._next_attempt_at = InstantNs(0)
+        self._looked_number = 0
+
+    def next_deadline(self) -> InstantNs:
+        """When to look next; ids that were written since the last time are looked at right away."""
+        ids = self._broker.ids
+        if ids.fault is not None:
+            return self._next_attempt_at
+        is_new = ids.recent.last_number != self._looked_number
+        return InstantNs(0) if is_new or self._to_pass else self._next_pass_at
 
     # Handing over.
 
     async def hand_over(self, *, at_least: int = ENOUGH_IDS) -> None:
         """Put recent ids into the index when there are enough of them."""
         ids, commit = self._broker.ids, self._broker.commit
+        self._looked_number = ids.recent.last_number
         if ids.fault is not None or len(ids.recent) < at_least:
             return
         written = await commit.between_writes(ids.recent.put_aside)

@@ -5,7 +5,7 @@ what does it is loaded when there is something to do.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -13,12 +13,13 @@ import msgspec
 
 from goqueue.core.partition.retention import NS_PER_MS, expired_segments
 from goqueue.engine.broker import COORDINATOR, GROUPS, SCHEDULES, Broker
-from goqueue.engine.firing import Firing
+from goqueue.engine.firing import TOGETHER_MS, fire_due
 from goqueue.engine.id_upkeep import IdUpkeep
 from goqueue.engine.partition import Partition
 from goqueue.engine.placement import Placement
 from goqueue.engine.ports import CompactionPolicy, DropSegments, SlowWork
 from goqueue.engine.slices import in_slices
+from goqueue.engine.timers import Job, idle_until
 from goqueue.engine.visibility import certain_before
 from goqueue.errors import GoQueueError
 from goqueue.model.topic import Cleanup, TopicConfig
@@ -50,19 +51,20 @@ class MaintenanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     """How often the broker does what it does by itself, 10 ms to a day, and how much may gather in between."""
 
     tick_ms: int = 1000
-    """Between background syncs and looks at the disk: what `memory` durability may lose when the power fails."""
+    """Until a write with `memory` durability is synced, which is what a power failure may take; also between looks at
+    the disk while records are written."""
     retention_every_ms: int = 30_000
     """Between rounds of retention."""
     compaction_every_ms: int = 60_000
     """Between rounds of compaction."""
     ids_every_ms: int = 250
-    """Between looks at how many ids of records have gathered for their index, and at some of the older ones."""
+    """At least between two rounds of handing ids of records over to their index, and of forgetting old ones."""
     schedules_every_ms: int = 100
-    """Between looks at what schedules have to publish."""
+    """At least between two rounds of firing schedules that are due."""
     leases_every_ms: int = 100
-    """Between looks for leases that were not acknowledged in time."""
+    """At least between two rounds of taking back leases that were not acknowledged in time."""
     transactions_every_ms: int = 100
-    """Between looks for transactions whose time is up."""
+    """At least between two rounds of aborting transactions whose time is up."""
     expiry_every_ms: int = 60_000
     """Between rounds in which groups, producers and transactional ids expire."""
     checkpoint_bytes: int = 64 * 1024 * 1024
@@ -97,32 +99,81 @@ class Maintenance:
         self._placement = Placement()
         self._makes_room = False
         """The disk has become full since the last checkpoint."""
+        self._wrote_at: int | None = None
+        """The first write since the last pulse."""
+        self._pulsed_at = self._looked_at = 0
+        self._looked_lsn = 0
 
     async def run(self) -> None:
         """Until cancelled. Each job has its own rhythm, so that a long compaction holds up nothing else."""
-        settings = self._settings
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._repeat("pulse", settings.tick_ms, self.pulse))
-            group.create_task(self._repeat("checkpoint", settings.tick_ms, self.checkpoint_if_due))
-            group.create_task(self._repeat("retention", settings.retention_every_ms, self.apply_retention))
-            group.create_task(self._repeat("compaction", settings.compaction_every_ms, self.compact_all))
-            group.create_task(self._repeat("ids", settings.ids_every_ms, self.tend_ids))
-            group.create_task(self._repeat("schedules", settings.schedules_every_ms, self.fire_schedules))
-            group.create_task(self._repeat("leases", settings.leases_every_ms, self.return_overdue))
-            group.create_task(self._repeat("transactions", settings.transactions_every_ms, self.abort_overdue))
-            group.create_task(self._repeat("expiry", settings.expiry_every_ms, self.expire_unused))
-            group.create_task(Firing(self._broker, self._observer.job_failed).run())
+        broker, settings, now = self._broker, self._settings, self._broker.clock.now_ns()
+        regular = [
+            Job("retention", self.apply_retention, pause_ms=settings.retention_every_ms),
+            Job("compaction", self.compact_all, pause_ms=settings.compaction_every_ms),
+            Job("expiry", self.expire_unused, pause_ms=settings.expiry_every_ms),
+            Job("ids", self.tend_ids, deadline=self._ids_due, pause_ms=settings.ids_every_ms),
+            Job("pulse", self.pulse, deadline=self._pulse_due, pause_ms=settings.tick_ms),
+            Job("checkpoint", self.checkpoint_if_due, deadline=self._checkpoint_due, pause_ms=settings.tick_ms),
+        ]
+        for job in regular:
+            job.rest(now)
+        self._pulsed_at = self._looked_at = now
+        broker.commit.first_write = self._note_write
+        broker.timers.add(
+            *regular,
+            Job("delays", partial(fire_due, broker), deadline=broker.alarm.next_due, pause_ms=TOGETHER_MS),
+            Job("schedules", self.fire_schedules, deadline=self._schedules_due, pause_ms=settings.schedules_every_ms),
+            Job("leases", self.return_overdue, deadline=self._leases_due, pause_ms=settings.leases_every_ms),
+            Job(
+                "transactions",
+                self.abort_overdue,
+                deadline=self._transactions_due,
+                pause_ms=settings.transactions_every_ms,
+            ),
+        )
+        await broker.timers.run(self._observer.job_failed)
 
-    async def _repeat(self, name: str, every_ms: int, job: Callable[[], Awaitable[None]]) -> None:
-        while True:
-            await self._broker.clock.sleep_ms(every_ms)
-            try:
-                await job()
-            except GoQueueError as failure:
-                self._observer.job_failed(name, failure)
+    # Deadlines.
+
+    def _note_write(self) -> None:
+        """What is written without a caller that waits is synced a tick later."""
+        now = self._broker.clock.now_ns()
+        self._wrote_at = now
+        self._broker.timers.set(now + self._settings.tick_ms * NS_PER_MS)
+
+    def _pulse_due(self) -> int:
+        tick_ns = self._settings.tick_ms * NS_PER_MS
+        if self._wrote_at is not None:
+            return self._wrote_at + tick_ns
+        has_members = self._broker.streams.has(GROUPS) and self._broker.groups.has_members
+        return self._pulsed_at + tick_ns if has_members else max(self._pulsed_at + tick_ns, idle_until(self._pulsed_at))
+
+    def _checkpoint_due(self) -> int | None:
+        if self._makes_room or self._broker.storage.written_lsn != self._looked_lsn:
+            return 0
+        return idle_until(self._looked_at) if self._broker.guard.is_full else None
+
+    def _ids_due(self) -> int:
+        return self._ids.next_deadline()
+
+    def _schedules_due(self) -> int | None:
+        return self._broker.schedules.next_due() if self._broker.streams.has(SCHEDULES) else None
+
+    def _leases_due(self) -> int | None:
+        breakers = self._broker.breakers
+        return 0 if breakers.tripped or breakers.news else self._broker.queues.leases.next_deadline()
+
+    def _transactions_due(self) -> int | None:
+        endings = self._broker.endings
+        if endings.left_over or endings.orphans:
+            return 0
+        return self._broker.transactions.next_deadline() if self._broker.streams.has(COORDINATOR) else None
+
+    # Jobs.
 
     async def pulse(self) -> None:
         """What must not wait: silent members, the disk, the sync that `memory` durability promises."""
+        self._wrote_at, self._pulsed_at = None, self._broker.clock.now_ns()
         self.watch_disk()
         self._broker.commit.sync_in_background()
         if self._broker.streams.has(GROUPS):
@@ -134,6 +185,7 @@ class Maintenance:
         """A disk that has become full gets back what the journal no longer needs."""
         is_full = self._broker.guard.is_full
         makes_room, self._makes_room = self._makes_room, False
+        self._looked_lsn, self._looked_at = self._broker.storage.written_lsn, self._broker.clock.now_ns()
         await self._in_background(partial(self._broker.storage.prepare, sparing=is_full))
         if makes_room or self._broker.storage.journal_bytes >= self._settings.checkpoint_bytes:
             await self.checkpoint()

@@ -130,3 +130,5 @@ async def _change(
 ) -> None:
     owner = broker.state_log.owner(SCHEDULES)
     await broker.state_log.change(owner, lambda: decide(broker.schedules, broker.clock.now_ns()), also)
+    if (due := broker.schedules.next_due()) is not None:
+        broker.timers.set(due)

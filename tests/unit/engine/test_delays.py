@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from functools import partial
 
 import pytest
 
@@ -10,7 +11,7 @@ from goqueue.core.delay.states import DelayState
 from goqueue.engine import delays
 from goqueue.engine.browse import Selection, browse, read_page
 from goqueue.engine.fetch import FetchFrom, fetch
-from goqueue.engine.firing import TOGETHER_MS, Firing, fire_due
+from goqueue.engine.firing import TOGETHER_MS, fire_due
 from goqueue.engine.group_commit import SYNC_HERE_BYTES
 from goqueue.engine.maintenance import Maintenance, MaintenanceSettings
 from goqueue.engine.placement import Placement
@@ -18,6 +19,7 @@ from goqueue.engine.poll import Poll, poll
 from goqueue.engine.publish import PublishBatch, publish_and_wait
 from goqueue.engine.publish_records import Outgoing, publish_records
 from goqueue.engine.queue.settle import Lease, acknowledge, nack
+from goqueue.engine.timers import Job
 from goqueue.engine.topics import create_topic, delete_topic
 from goqueue.errors import (
     DelayIsOver,
@@ -675,7 +677,7 @@ async def until(holds):
 
 @pytest.fixture
 async def firing(scene):
-    task = asyncio.create_task(Firing(scene.broker, lambda job, failure: None).run())
+    task = asyncio.create_task(Maintenance(scene.broker, Reports(), MaintenanceSettings()).run())
     yield task
     task.cancel()
     await asyncio.wait([task])
@@ -718,7 +720,9 @@ async def test_a_delay_shorter_than_a_tick_of_the_wheel_fires_on_time(scene, fir
 
 async def test_what_cannot_be_written_now_fires_later(scene, monkeypatch):
     failures = []
-    task = asyncio.create_task(Firing(scene.broker, lambda job, failure: failures.append(job)).run())
+    timers = scene.broker.timers
+    timers.add(Job("delays", partial(fire_due, scene.broker), deadline=scene.broker.alarm.next_due))
+    task = asyncio.create_task(timers.run(lambda job, failure: failures.append(job)))
     await scene.publish(b"later", delay_ms=10)
     with monkeypatch.context() as patched:
         patched.setattr(scene.broker.storage, "write", lambda entries: [StorageBusy("not now")] * len(entries))

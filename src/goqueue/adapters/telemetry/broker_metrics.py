@@ -54,7 +54,9 @@ REQUEST_SECONDS = Family(
     ("listener", "kind"),
 )
 LOOP_LAG = Family(
-    "goqueue_broker_loop_lag_seconds", "histogram", "How late the event loop came to what was due, ten times a second"
+    "goqueue_broker_loop_lag_seconds",
+    "histogram",
+    "How late the event loop came to what was due, ten times a second while there are requests",
 )
 START = Family("goqueue_broker_start_seconds", "gauge", "How long the start took, until requests were served")
 RECOVERY = Family("goqueue_storage_recovery_seconds", "gauge", "Of these, to open storage and read the journal")

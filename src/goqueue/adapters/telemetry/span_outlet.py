@@ -42,7 +42,7 @@ class Destination(Protocol):
 
 
 class SpanOutlet:
-    """See `goqueue.engine.tracing.tracing.Sink`. The thread looks by itself, so that leaving spans wakes nobody."""
+    """See `goqueue.engine.tracing.tracing.Sink`. The thread looks by itself, and is woken only when it is idle."""
 
     def __init__(self, destination: Destination, logger: Logger, counters: SpanCounters) -> None:
         self._destination = destination
@@ -55,6 +55,8 @@ class SpanOutlet:
         self._taken = 0
         self._told_of_drops = False
         self._stop = threading.Event()
+        self._is_idle = False
+        self._came = threading.Event()
         self._is_late = False
         self._thread = threading.Thread(target=self._run, name=f"spans-{destination.name}", daemon=True)
 
@@ -73,6 +75,8 @@ class SpanOutlet:
             return spans
         self._waiting.append(runs)
         self._put += sum(map(self._destination.weight, runs))
+        if self._is_idle:
+            self._came.set()
         return None
 
     def start(self) -> None:
@@ -81,6 +85,7 @@ class SpanOutlet:
     async def stop(self) -> None:
         """Send what is here, unless that takes too long."""
         self._stop.set()
+        self._came.set()
         await asyncio.to_thread(self._thread.join, STOP_WITHIN_S)
         if self._thread.is_alive():
             self._is_late = True
@@ -91,14 +96,26 @@ class SpanOutlet:
         is_last = False
         while not is_last:
             is_last = self._stop.wait(LOOK_EVERY_S)
+            taken = self._taken
             try:
                 sent, failed = self._destination.send(self._drain())
                 self._counters.went(self._destination.name, sent, failed)
             except Exception as bug:
                 # Better told of than a thread that is gone, and spans with it.
                 self._log.error("bug", error=repr(bug), traceback="".join(traceback.format_exception(bug)))
+            if self._taken == taken:
+                self._sleep()
         if not self._is_late:
             self._destination.close()
+
+    def _sleep(self) -> None:
+        """Until spans come, or the stop."""
+        self._came.clear()
+        self._is_idle = True
+        # What came before it was idle did not wake it.
+        if not self._waiting and not self._stop.is_set():
+            self._came.wait()
+        self._is_idle = False
 
     def _drain(self) -> Iterator[SpanRun]:
         """What is here now; what comes meanwhile waits for the next look."""

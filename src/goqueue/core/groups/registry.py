@@ -57,6 +57,10 @@ class Groups:
         self._note_members(group)
         return group
 
+    @property
+    def has_members(self) -> bool:
+        return bool(self._with_members)
+
     def with_members(self) -> list[Group]:
         """Those that time may change; there may be far more without members."""
         return list(self._with_members.values())

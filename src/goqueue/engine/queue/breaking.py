@@ -17,3 +17,4 @@ async def pause_tripped(broker: Broker) -> None:
         with suppress(UnknownGroup):
             await pause_group(broker, tripped.group, paused=True, reason=tripped.reason)
             breakers.news.append(tripped)
+            broker.timers.set(broker.clock.now_ns())

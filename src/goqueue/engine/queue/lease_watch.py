@@ -4,6 +4,7 @@ Nobody has to look through all queues for the few whose leases end: there may be
 """
 
 import heapq
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from goqueue.model.ids import InstantNs
@@ -20,7 +21,8 @@ FEW = 64
 class LeaseWatch:
     """A heap with one valid entry for each queue that has leases: it may be too early, never too late."""
 
-    def __init__(self) -> None:
+    def __init__(self, set_timer: Callable[[InstantNs], None]) -> None:
+        self._set_timer = set_timer
         self._heap: list[tuple[InstantNs, int, QueueState]] = []
         self._count = 0
         self._outdated = 0
@@ -38,6 +40,14 @@ class LeaseWatch:
             state.looked_at = deadline
             self._count += 1
             heapq.heappush(self._heap, (deadline, self._count, state))
+            self._set_timer(deadline)
+
+    def next_deadline(self) -> InstantNs | None:
+        """When to ask what is due; perhaps before a lease ends, never after."""
+        while self._heap and self._heap[0][2].looked_at != self._heap[0][0]:
+            heapq.heappop(self._heap)
+            self._outdated -= 1
+        return self._heap[0][0] if self._heap else None
 
     def forget(self, state: "QueueState") -> None:
         """The queue was deleted, or is watched from another instant on."""

@@ -158,7 +158,7 @@ class QueueState:
 class QueueStates:
     """All of them; those with nothing to remember are made when first asked for."""
 
-    def __init__(self, state_log: StateLog, tallies: Tallies) -> None:
+    def __init__(self, state_log: StateLog, tallies: Tallies, leases: LeaseWatch) -> None:
         self._state_log = state_log
         self._streams = state_log.streams
         self._tallies = tallies
@@ -168,7 +168,7 @@ class QueueStates:
         self._taking: dict[tuple[str, str], int] = {}
         self._crowded: dict[str, Counter[str]] = {}
         """Consumers of each group that wait for room."""
-        self.leases = LeaseWatch()
+        self.leases = leases
         self._background: set[asyncio.Future[None]] = set()
         self.removed: Callable[[QueueState], None] = _whatever
         """Called with those that are given up."""

@@ -83,7 +83,9 @@ async def begin(broker: Broker, producer_id: int, epoch: int) -> Began:
         broker.producer_ids.check(producer_id, epoch)
         return [broker.transactions.begin(producer_id, epoch, broker.clock.now_ns())]
 
-    return (await broker.state_log.change(broker.state_log.owner(COORDINATOR), decide))[0]
+    (began,) = await broker.state_log.change(broker.state_log.owner(COORDINATOR), decide)
+    broker.timers.set(began.deadline)
+    return began
 
 
 async def begin_part(broker: Broker, key: str, timeout_ms: int) -> Began:
@@ -98,6 +100,7 @@ async def begin_part(broker: Broker, key: str, timeout_ms: int) -> Began:
     identities, transactions = _owners(broker)
     (_, (_, began)) = await broker.state_log.change_together((identities, transactions), decide)
     assert isinstance(began, Began)
+    broker.timers.set(began.deadline)
     return began
 
 

@@ -1,4 +1,4 @@
-"""History of the broker for charts: its tallies and gauges, sampled once a second, so that charts are full at once."""
+"""History of the broker for charts: its tallies and gauges, sampled, so that charts are full at once."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -6,14 +6,18 @@ from typing import NamedTuple
 from goqueue.engine.broker import Broker
 from goqueue.engine.slices import in_slices
 from goqueue.engine.tally import TopicTally
+from goqueue.engine.timers import Job, idle_until
 from goqueue.gateways.console.timeline import Timeline
 
 __all__ = ["EVERY_MS", "MOST_TOPICS", "History"]
 
 EVERY_MS = 1000
+MOST_FILLED = 5
+"""Seconds without a sample, as an idle broker sleeps."""
 MOST_TOPICS = 200
 """Topics whose last hour is kept one by one; those beyond are in the sums only."""
 NS_PER_S = 1_000_000_000
+NS_PER_MS = 1_000_000
 
 
 class _Counts(NamedTuple):
@@ -40,20 +44,23 @@ GAUGES = ("in_flight", "delayed")
 
 
 class History:
-    """Sampled once a second by `run`. All columns but the gauges are rates per second."""
+    """Sampled by its job. All columns but the gauges are rates per second."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._at_ns = broker.clock.now_ns()
+        self._requests = 0
+        self._is_idle = False
         self._before = {name: _Seen(tally, _counts(tally), NOTHING) for name, tally in broker.tally}
         self.whole = Timeline((*_Counts._fields, *GAUGES))
         self._topics: dict[str, Timeline] = {}
 
-    async def run(self) -> None:
-        """Until cancelled."""
-        while True:
-            await self._broker.clock.sleep_ms(EVERY_MS)
-            await self.sample()
+    def job(self) -> Job:
+        """Samples once a second, and less often while there are no requests."""
+        return Job("history", self.sample, deadline=self._next_sample, pause_ms=EVERY_MS)
+
+    def _next_sample(self) -> int:
+        return idle_until(self._at_ns) if self._is_idle else self._at_ns + EVERY_MS * NS_PER_MS
 
     def of(self, topic: str) -> Timeline:
         """Empty for a topic whose history is not kept."""
@@ -74,7 +81,10 @@ class History:
             self._at_ns = now
             return
         self._at_ns = now
-        at = now / NS_PER_S
+        requests = self._broker.traffic.requests()
+        self._is_idle, self._requests = requests == self._requests, requests
+        # Seconds that were slept through are shown like this one.
+        instants = [now / NS_PER_S - step for step in reversed(range(min(round(passed), MOST_FILLED) or 1))]
         sums = [0.0] * len(NOTHING)
         seen: dict[str, _Seen] = {}
         async for name, tally in in_slices(self._broker.tally):
@@ -84,19 +94,22 @@ class History:
             rates = [max(0, new - was) / passed for new, was in zip(counts, old, strict=True)]
             sums = [total + rate for total, rate in zip(sums, rates, strict=True)]
             seen[name] = _Seen(tally, counts, rates)
-            self._note(name, at, rates)
+            self._note(name, instants, rates)
         for gone in self._topics.keys() - seen.keys():
             del self._topics[gone]
         self._before = seen
-        self.whole.add(at, (*sums, self._broker.queues.leases.leased, await self._delayed()))
+        gauges = (self._broker.queues.leases.leased, await self._delayed())
+        for at in instants:
+            self.whole.add(at, (*sums, *gauges))
 
-    def _note(self, name: str, at: float, rates: list[float]) -> None:
+    def _note(self, name: str, instants: list[float], rates: list[float]) -> None:
         kept = self._topics.get(name)
         if kept is None:
             if len(self._topics) >= MOST_TOPICS:
                 return
             kept = self._topics[name] = Timeline(_Counts._fields)
-        kept.add(at, rates)
+        for at in instants:
+            kept.add(at, rates)
 
     async def _delayed(self) -> int:
         broker, total = self._broker, 0

@@ -1,11 +1,13 @@
 """Serve the application over the connections of an acceptor, until told to stop."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from email.utils import formatdate
 from typing import cast
 
 import uvicorn
+from uvicorn.server import ServerState
 
 from goqueue.engine.traffic import Acceptor
 from goqueue.gateways.http.app import HttpApp
@@ -14,13 +16,48 @@ from goqueue.gateways.http.limits import HttpLimits
 
 __all__ = ["serve_http"]
 
+NS_PER_S = 1_000_000_000
+
+
+class _State(ServerState):
+    """The date in answers is made when an answer needs it; uvicorn makes it once a second, also when idle."""
+
+    def __init__(self, config: uvicorn.Config, now_ns: Callable[[], int]) -> None:
+        self._config = config
+        self._now_ns = now_ns
+        self._at_s = 0
+        self._headers: list[tuple[bytes, bytes]] = []
+        super().__init__()
+
+    @property
+    def default_headers(self) -> list[tuple[bytes, bytes]]:
+        now_s = self._now_ns() // NS_PER_S
+        if now_s != self._at_s:
+            date = formatdate(now_s, usegmt=True).encode()
+            self._at_s, self._headers = now_s, [(b"date", date), *self._config.encoded_headers]
+        return self._headers
+
+    @default_headers.setter
+    def default_headers(self, _: list[tuple[bytes, bytes]]) -> None:
+        """uvicorn sets them when it begins."""
+
 
 class _Server(uvicorn.Server):
     """Without handlers of signals, which belong to the process; connections come from the acceptor."""
 
-    def __init__(self, config: uvicorn.Config, acceptor: Acceptor) -> None:
+    def __init__(self, config: uvicorn.Config, acceptor: Acceptor, now_ns: Callable[[], int]) -> None:
         super().__init__(config)
+        self.server_state = _State(config, now_ns)
         self._acceptor = acceptor
+        self._stopping = asyncio.Event()
+
+    async def main_loop(self) -> None:
+        """uvicorn looks ten times a second whether it is to stop."""
+        await self._stopping.wait()
+
+    def stop(self) -> None:
+        self.should_exit = True
+        self._stopping.set()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -59,11 +96,12 @@ async def serve_http(
             timeout_graceful_shutdown=int(stop_within_s),
         ),
         acceptor,
+        app.traffic.now_ns,
     )
     serving = asyncio.create_task(server.serve())
     try:
         yield
     finally:
         app.stop()
-        server.should_exit = True
+        server.stop()
         await serving
