@@ -32,7 +32,8 @@ def commit(server: Server, group: str) -> None:
 
 @pytest.mark.slow
 def test_groups_leases_and_delays_that_are_not_due_wake_nobody(tmp_path):
-    with running_server(tmp_path) as server, Admin(server.native) as admin:
+    # The library of gRPC has threads of its own that look around eight times a second.
+    with running_server(tmp_path, flags=("--grpc", "")) as server, Admin(server.native) as admin:
         admin.create_topic("orders", partitions=1)
         with Producer(server.native) as producer:
             producer.send_many("orders", [b"now"] * 1000)
