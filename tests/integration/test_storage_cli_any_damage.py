@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goqueue.adapters.disk.tools.findings import Severity
-from goqueue.adapters.disk.tools.repair import needs_repair
 from goqueue.errors import DataFolderDamaged
+from goqueue.offline.findings import Severity
+from goqueue.offline.repair.repair import needs_repair
 from goqueue.testing import Image, SimulatedFileSystem
 from tests.integration.test_storage_cli_folders import EVERYTHING, checked, content_of, mended, sound_image
 

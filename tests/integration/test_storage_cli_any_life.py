@@ -5,12 +5,12 @@ from hypothesis import strategies as st
 
 from goqueue.adapters.disk.checkpoint import CheckpointState
 from goqueue.adapters.disk.store import DiskStore
-from goqueue.adapters.disk.tools.expected import ExpectedLogs
-from goqueue.adapters.disk.tools.findings import Kind, Severity
-from goqueue.adapters.disk.tools.journal_scan import JournalScan
-from goqueue.adapters.disk.tools.layout import DataFolder
-from goqueue.adapters.disk.tools.state_check import read_checkpoints
 from goqueue.engine.ports import CompactionPolicy, CreateLog, DeleteLog, DropSegments, StateEvent
+from goqueue.offline.data_folder import DataFolder
+from goqueue.offline.expected_logs import ExpectedLogs
+from goqueue.offline.findings import Kind, Severity
+from goqueue.offline.journal_scan import JournalScan
+from goqueue.offline.state_copies import read_checkpoints
 from goqueue.testing import Image, Platter, SeededEntropy, SimulatedFileSystem, crash_states
 from goqueue.testing.power_cut import KEPT
 from tests.integration.test_storage_cli_folders import (

@@ -12,14 +12,14 @@ from typing import NamedTuple
 from goqueue import codec
 from goqueue.adapters.disk.files import FileSystem, OsFileSystem
 from goqueue.adapters.disk.store import DiskStore, StoreSettings
-from goqueue.adapters.disk.tools.layout import DataFolder
-from goqueue.adapters.disk.tools.repair import Mended, Repair
-from goqueue.adapters.disk.tools.verify import Verification, verify
 from goqueue.adapters.entropy import SystemEntropy
 from goqueue.cli.main import main
 from goqueue.engine.ports import AppendRecords, CreateLog, Entry, StateEvent, Storage
 from goqueue.model.log import LogId
 from goqueue.model.record import Record
+from goqueue.offline.data_folder import DataFolder
+from goqueue.offline.repair.repair import Mended, Repair
+from goqueue.offline.verify.verification import Verification, verify
 from goqueue.testing import Image, Platter, RecordingObserver, SimulatedFileSystem
 from goqueue.testing.power_cut import KEPT
 

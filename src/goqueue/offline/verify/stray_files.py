@@ -7,10 +7,10 @@ from goqueue.adapters.disk.checkpoint import CHECKPOINT, COPY_SUFFIX, SNAPSHOTS
 from goqueue.adapters.disk.journal import journal_sequence
 from goqueue.adapters.disk.log import CLEANED_SUFFIX
 from goqueue.adapters.disk.segment import LOG_SUFFIX, SIDE_SUFFIXES
-from goqueue.adapters.disk.tools.expected import ExpectedSegment
-from goqueue.adapters.disk.tools.findings import Finding, Kind, Severity
-from goqueue.adapters.disk.tools.layout import LOST_AND_FOUND, DataFolder, is_partition
 from goqueue.model.log import LogId
+from goqueue.offline.data_folder import LOST_AND_FOUND, DataFolder, is_partition
+from goqueue.offline.expected_logs import ExpectedSegment
+from goqueue.offline.findings import Finding, Kind, Severity
 
 __all__ = ["stray_files"]
 

@@ -8,12 +8,12 @@ from goqueue import codec
 from goqueue.adapters.disk.checkpoint import COPY_SUFFIX, CheckpointState
 from goqueue.adapters.disk.files import file_size
 from goqueue.adapters.disk.segment import LOG_SUFFIX, SIDE_SUFFIXES
-from goqueue.adapters.disk.tools.expected import ExpectedLogs
-from goqueue.adapters.disk.tools.findings import NO_PROGRESS, Progress
-from goqueue.adapters.disk.tools.journal_scan import JournalScan
-from goqueue.adapters.disk.tools.layout import LOST_AND_FOUND, DataFolder
-from goqueue.adapters.disk.tools.state_check import CheckpointCopies, read_checkpoints, read_snapshots
 from goqueue.model.log import LogId, SegmentInfo
+from goqueue.offline.data_folder import LOST_AND_FOUND, DataFolder
+from goqueue.offline.expected_logs import ExpectedLogs
+from goqueue.offline.findings import NO_PROGRESS, Progress
+from goqueue.offline.journal_scan import JournalScan
+from goqueue.offline.state_copies import CheckpointCopies, read_checkpoints, read_snapshots
 
 __all__ = [
     "CheckpointFacts",

@@ -14,11 +14,11 @@ from goqueue.adapters.disk.files import file_size
 from goqueue.adapters.disk.journal_format import MergeSegments, Redo, RedoRecords, parse_operations
 from goqueue.adapters.disk.log import cleaned_path
 from goqueue.adapters.disk.segment import LOG_SUFFIX
-from goqueue.adapters.disk.tools.journal_scan import JournalScan
-from goqueue.adapters.disk.tools.layout import DataFolder
-from goqueue.adapters.disk.tools.measure import measure_segment
 from goqueue.engine.ports import CreateLog, DeleteLog, DropSegments, StateEvent
 from goqueue.model.log import LogId, SegmentInfo
+from goqueue.offline.data_folder import DataFolder
+from goqueue.offline.journal_scan import JournalScan
+from goqueue.offline.log_scan import measure_segment
 
 __all__ = ["ExpectedLogs", "ExpectedSegment"]
 

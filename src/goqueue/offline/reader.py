@@ -9,9 +9,6 @@ from typing import Any, cast
 import msgspec
 
 from goqueue.adapters.disk.store import DiskStore, StoreSettings
-from goqueue.adapters.disk.tools.layout import DataFolder
-from goqueue.adapters.disk.tools.overlay import OverlayFileSystem
-from goqueue.adapters.disk.tools.read_only import is_locked
 from goqueue.core.catalog.catalog import Catalog
 from goqueue.core.catalog.events import CatalogEvent
 from goqueue.core.delay.delays import Delays
@@ -24,6 +21,9 @@ from goqueue.errors import DataFolderDamaged, DataFolderInUse, GoQueueError
 from goqueue.model.log import Chunk, Damage, LogId
 from goqueue.model.runs import Runs, runs_of
 from goqueue.model.topic import Topic
+from goqueue.offline.data_folder import DataFolder
+from goqueue.offline.overlay_files import OverlayFileSystem
+from goqueue.offline.read_only_files import is_locked
 
 __all__ = ["OfflineFolder"]
 

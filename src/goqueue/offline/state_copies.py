@@ -7,9 +7,9 @@ import msgspec
 
 from goqueue.adapters.disk.checkpoint import COPY_SUFFIX, CheckpointState, SnapshotFile, parse, seal, snapshot_path
 from goqueue.adapters.disk.files import read_whole
-from goqueue.adapters.disk.tools.findings import Finding, Kind, Severity
-from goqueue.adapters.disk.tools.layout import DataFolder
 from goqueue.errors import DataFolderDamaged
+from goqueue.offline.data_folder import DataFolder
+from goqueue.offline.findings import Finding, Kind, Severity
 
 __all__ = ["CheckpointCopies", "SnapshotCopies", "read_checkpoints", "read_snapshots", "unused_snapshots"]
 

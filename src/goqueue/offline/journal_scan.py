@@ -24,8 +24,8 @@ from goqueue.adapters.disk.journal_format import (
     parse_file_head,
     parse_frame,
 )
-from goqueue.adapters.disk.tools.findings import NO_PROGRESS, Progress
-from goqueue.adapters.disk.tools.layout import DataFolder
+from goqueue.offline.data_folder import DataFolder
+from goqueue.offline.findings import NO_PROGRESS, Progress
 
 __all__ = ["JournalFault", "JournalFileFacts", "JournalScan"]
 

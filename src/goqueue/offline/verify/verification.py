@@ -8,15 +8,15 @@ from goqueue.adapters.disk.checkpoint import CheckpointState
 from goqueue.adapters.disk.files import file_size
 from goqueue.adapters.disk.journal import journal_path
 from goqueue.adapters.disk.segment import LOG_SUFFIX
-from goqueue.adapters.disk.tools.expected import ExpectedLogs, ExpectedSegment
-from goqueue.adapters.disk.tools.findings import NO_PROGRESS, Finding, Kind, Progress, Severity
-from goqueue.adapters.disk.tools.journal_scan import JournalFault, JournalScan
-from goqueue.adapters.disk.tools.layout import DataFolder
-from goqueue.adapters.disk.tools.measure import measure_log
-from goqueue.adapters.disk.tools.segment_check import SegmentCheck
-from goqueue.adapters.disk.tools.state_check import read_checkpoints, read_snapshots, unused_snapshots
-from goqueue.adapters.disk.tools.strays import stray_files
 from goqueue.model.log import LogId
+from goqueue.offline.data_folder import DataFolder
+from goqueue.offline.expected_logs import ExpectedLogs, ExpectedSegment
+from goqueue.offline.findings import NO_PROGRESS, Finding, Kind, Progress, Severity
+from goqueue.offline.journal_scan import JournalFault, JournalScan
+from goqueue.offline.log_scan import measure_log
+from goqueue.offline.state_copies import read_checkpoints, read_snapshots, unused_snapshots
+from goqueue.offline.verify.segment_check import SegmentCheck
+from goqueue.offline.verify.stray_files import stray_files
 
 __all__ = ["Verification", "bytes_to_check", "verify"]
 

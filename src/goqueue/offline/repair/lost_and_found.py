@@ -3,8 +3,8 @@
 import msgspec
 
 from goqueue.adapters.disk.files import write_atomically
-from goqueue.adapters.disk.tools.layout import LOST_AND_FOUND, DataFolder
 from goqueue.adapters.disk.walk import WINDOW_BYTES
+from goqueue.offline.data_folder import LOST_AND_FOUND, DataFolder
 
 __all__ = ["Cut", "LostAndFound"]
 

@@ -6,19 +6,19 @@ import msgspec
 
 from goqueue.adapters.disk.checkpoint import COPY_SUFFIX, CheckpointState, save_checkpoint
 from goqueue.adapters.disk.files import read_whole, write_atomically
-from goqueue.adapters.disk.tools.cut import Place, cut_damage, rebuild_indexes, segments_of
-from goqueue.adapters.disk.tools.expected import ExpectedLogs
-from goqueue.adapters.disk.tools.findings import NO_PROGRESS, Finding, Kind, Progress, Severity
-from goqueue.adapters.disk.tools.journal_scan import JournalScan
-from goqueue.adapters.disk.tools.layout import DataFolder
-from goqueue.adapters.disk.tools.lost_and_found import Cut, LostAndFound
-from goqueue.adapters.disk.tools.restart import restart_journal
-from goqueue.adapters.disk.tools.salvage import KnownLogs, NoKnownLogs, Salvage
-from goqueue.adapters.disk.tools.settle import settle
-from goqueue.adapters.disk.tools.state_check import read_checkpoints, read_snapshots
-from goqueue.adapters.disk.tools.verify import Verification, bytes_to_check
 from goqueue.engine.ports import Entropy, StorageObserver
 from goqueue.model.log import LogId, SegmentInfo
+from goqueue.offline.data_folder import DataFolder
+from goqueue.offline.expected_logs import ExpectedLogs
+from goqueue.offline.findings import NO_PROGRESS, Finding, Kind, Progress, Severity
+from goqueue.offline.journal_scan import JournalScan
+from goqueue.offline.repair.journal_restart import restart_journal
+from goqueue.offline.repair.lost_and_found import Cut, LostAndFound
+from goqueue.offline.repair.recovery import settle
+from goqueue.offline.repair.salvage import KnownLogs, NoKnownLogs, Salvage
+from goqueue.offline.repair.segment_rewrite import Place, cut_damage, rebuild_indexes, segments_of
+from goqueue.offline.state_copies import read_checkpoints, read_snapshots
+from goqueue.offline.verify.verification import Verification, bytes_to_check
 
 __all__ = ["Mended", "Repair", "needs_repair"]
 

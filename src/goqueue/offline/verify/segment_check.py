@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from goqueue.adapters.disk.segment import LOG_SUFFIX
-from goqueue.adapters.disk.tools.expected import ExpectedSegment
-from goqueue.adapters.disk.tools.findings import Finding, Kind, Progress, Severity
-from goqueue.adapters.disk.tools.index_check import IndexCheck
-from goqueue.adapters.disk.tools.layout import DataFolder
 from goqueue.adapters.disk.walk import Gap, Run, walk
 from goqueue.model.log import LogId
+from goqueue.offline.data_folder import DataFolder
+from goqueue.offline.expected_logs import ExpectedSegment
+from goqueue.offline.findings import Finding, Kind, Progress, Severity
+from goqueue.offline.verify.index_check import IndexCheck
 
 __all__ = ["ENDS_EARLY", "SegmentCheck"]
 

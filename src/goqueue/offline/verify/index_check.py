@@ -8,8 +8,8 @@ from goqueue import codec
 from goqueue.adapters.disk.files import FileSystem, read_whole
 from goqueue.adapters.disk.index import ENTRY_SIZE, INDEX_INTERVAL, SparseIndex
 from goqueue.adapters.disk.segment_index import OFFSETS_SUFFIX, TIMES_SUFFIX
-from goqueue.adapters.disk.tools.findings import Finding, Kind, Severity
 from goqueue.adapters.disk.walk import Run
+from goqueue.offline.findings import Finding, Kind, Severity
 
 __all__ = ["IndexCheck"]
 

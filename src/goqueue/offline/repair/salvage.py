@@ -14,16 +14,16 @@ from goqueue.adapters.disk.files import File
 from goqueue.adapters.disk.journal_format import MergeSegments, RedoRecords, parse_operations
 from goqueue.adapters.disk.log import cleaned_path, remove_segment_files
 from goqueue.adapters.disk.segment import LOG_SUFFIX
-from goqueue.adapters.disk.tools.cut import Place
-from goqueue.adapters.disk.tools.findings import Progress
-from goqueue.adapters.disk.tools.journal_scan import JournalScan
-from goqueue.adapters.disk.tools.layout import DataFolder
-from goqueue.adapters.disk.tools.lost_and_found import LostAndFound
-from goqueue.adapters.disk.tools.measure import Measured, measure_log, measure_segment
-from goqueue.adapters.disk.tools.settle import sync_segments
-from goqueue.adapters.disk.tools.state_check import read_snapshots
 from goqueue.engine.ports import BUNDLE, CreateLog, DeleteLog, DropSegments, StateEvent
 from goqueue.model.log import LogId, SegmentInfo
+from goqueue.offline.data_folder import DataFolder
+from goqueue.offline.findings import Progress
+from goqueue.offline.journal_scan import JournalScan
+from goqueue.offline.log_scan import Measured, measure_log, measure_segment
+from goqueue.offline.repair.lost_and_found import LostAndFound
+from goqueue.offline.repair.recovery import sync_segments
+from goqueue.offline.repair.segment_rewrite import Place
+from goqueue.offline.state_copies import read_snapshots
 
 __all__ = ["KnownLogs", "NoKnownLogs", "Salvage"]
 

@@ -5,10 +5,10 @@ from typing import NamedTuple
 from goqueue import codec
 from goqueue.adapters.disk.files import FileSystem, file_size
 from goqueue.adapters.disk.segment import LOG_SUFFIX
-from goqueue.adapters.disk.tools.findings import NO_PROGRESS, Progress
-from goqueue.adapters.disk.tools.layout import DataFolder
 from goqueue.adapters.disk.walk import Gap, walk
 from goqueue.model.log import LogId, SegmentInfo
+from goqueue.offline.data_folder import DataFolder
+from goqueue.offline.findings import NO_PROGRESS, Progress
 
 __all__ = ["Measured", "measure_log", "measure_segment"]
 

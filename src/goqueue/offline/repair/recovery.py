@@ -9,12 +9,12 @@ from goqueue.adapters.disk.files import FileSystem
 from goqueue.adapters.disk.journal_format import RedoRecords, parse_operations
 from goqueue.adapters.disk.segment import LOG_SUFFIX
 from goqueue.adapters.disk.store import DiskStore, StoreSettings
-from goqueue.adapters.disk.tools.held import HeldFileSystem
-from goqueue.adapters.disk.tools.journal_scan import JournalScan
-from goqueue.adapters.disk.tools.layout import DataFolder
-from goqueue.adapters.disk.tools.restart import restart_journal
 from goqueue.engine.ports import Entropy, StateEvent, StorageObserver
 from goqueue.model.log import LogId, SegmentInfo
+from goqueue.offline.data_folder import DataFolder
+from goqueue.offline.journal_scan import JournalScan
+from goqueue.offline.repair.held_lock import HeldFileSystem
+from goqueue.offline.repair.journal_restart import restart_journal
 
 __all__ = ["settle", "state_events", "sync_segments"]
 

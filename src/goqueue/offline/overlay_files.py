@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 
 from goqueue.adapters.disk.files import Buffer, File, MissingFile, Space
-from goqueue.adapters.disk.tools.read_only import ReadOnlyFileSystem
+from goqueue.offline.read_only_files import ReadOnlyFileSystem
 
 __all__ = ["OverlayFileSystem"]
 

@@ -14,10 +14,10 @@ from goqueue.adapters.disk.files import File
 from goqueue.adapters.disk.index import DamagedIndex
 from goqueue.adapters.disk.segment import LOG_SUFFIX
 from goqueue.adapters.disk.segment_index import SegmentIndex
-from goqueue.adapters.disk.tools.layout import DataFolder
 from goqueue.adapters.disk.walk import Gap, Run, walk
 from goqueue.errors import UnknownLog
 from goqueue.model.log import LogId, SegmentInfo
+from goqueue.offline.data_folder import DataFolder
 
 __all__ = ["DamagedRange", "Dump"]
 

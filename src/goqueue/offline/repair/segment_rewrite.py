@@ -14,11 +14,11 @@ from goqueue.adapters.disk.files import FileSystem
 from goqueue.adapters.disk.log import cleaned_path
 from goqueue.adapters.disk.segment import LOG_SUFFIX, SIDE_SUFFIXES
 from goqueue.adapters.disk.segment_index import SegmentIndex
-from goqueue.adapters.disk.tools.layout import DataFolder
-from goqueue.adapters.disk.tools.lost_and_found import LostAndFound
-from goqueue.adapters.disk.tools.segment_check import ENDS_EARLY
 from goqueue.adapters.disk.walk import Gap, walk
 from goqueue.model.log import LogId, SegmentInfo
+from goqueue.offline.data_folder import DataFolder
+from goqueue.offline.repair.lost_and_found import LostAndFound
+from goqueue.offline.verify.segment_check import ENDS_EARLY
 
 __all__ = ["Place", "cut_damage", "rebuild_indexes", "segments_of"]
 

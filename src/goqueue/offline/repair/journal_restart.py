@@ -17,8 +17,8 @@ from goqueue.adapters.disk.checkpoint import CheckpointState, save_checkpoint
 from goqueue.adapters.disk.files import File
 from goqueue.adapters.disk.journal import JOURNAL_FILE_BYTES, journal_path
 from goqueue.adapters.disk.journal_format import HEAD_SIZE, encode_frame, encode_operation, file_head
-from goqueue.adapters.disk.tools.layout import DataFolder
 from goqueue.engine.ports import Entropy, StateEvent
+from goqueue.offline.data_folder import DataFolder
 
 __all__ = ["restart_journal"]
 
