@@ -18,7 +18,7 @@ from goqueue.engine.ports import AppendRecords, CreateLog, Entry, StateEvent, St
 from goqueue.model.log import LogId
 from goqueue.model.record import Record
 from goqueue.offline.data_folder import DataFolder
-from goqueue.offline.repair.repair import Mended, Repair
+from goqueue.offline.repair.repair import Repair, RepairOutcome
 from goqueue.offline.verify.verification import Verification, verify
 from goqueue.testing import Image, Platter, RecordingObserver, SimulatedFileSystem
 from goqueue.testing.power_cut import KEPT
@@ -141,7 +141,7 @@ def checked(path: Path | str, files: FileSystem | None = None) -> Verification:
     return verify(DataFolder(files or OsFileSystem(), str(path)))
 
 
-def mended(path: Path | str, files: FileSystem | None = None, label: str = "now") -> Mended:
+def mended(path: Path | str, files: FileSystem | None = None, label: str = "now") -> RepairOutcome:
     folder = DataFolder(files or OsFileSystem(), str(path))
     return Repair(folder, SystemEntropy(), RecordingObserver(), label=label).run(verify(folder))
 

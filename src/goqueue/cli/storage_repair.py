@@ -18,7 +18,7 @@ from goqueue.model.log import Damage, LogId
 from goqueue.offline.data_folder import DataFolder
 from goqueue.offline.findings import Finding, Severity
 from goqueue.offline.repair.lost_and_found import Cut
-from goqueue.offline.repair.repair import Mended, Repair, needs_repair
+from goqueue.offline.repair.repair import Repair, RepairOutcome, needs_repair
 from goqueue.offline.verify.verification import Verification, verify
 
 __all__ = ["run_repair"]
@@ -115,7 +115,7 @@ def _ask(before: Verification, todo: tuple[Finding, ...], output: Output) -> Non
     typer.confirm(f"Mend {before.folder} now?", abort=True)
 
 
-def _print_report(done: Mended, after: Verification, *, mended: bool) -> None:
+def _print_report(done: RepairOutcome, after: Verification, *, mended: bool) -> None:
     for step in done.done:
         print(f"- {step}")
     if done.cuts:

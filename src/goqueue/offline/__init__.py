@@ -1,1 +1,1 @@
-"""Tools for a data folder at rest: look into it, check every byte of it, mend it, print its records."""
+"""Tools for a data folder at rest: inspection, dump, verification, repair, and a reader without a broker."""

@@ -1,4 +1,4 @@
-"""Where things lie in a data folder, and whether a folder is one."""
+"""Data folder: the paths of its files, its lock, and the check that a folder is one."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def is_partition(name: str) -> bool:
 
 
 class DataFolder:
-    """A folder of a broker, seen through a file system."""
+    """The data folder of a broker on a file system."""
 
     def __init__(self, files: FileSystem, path: str) -> None:
         self.files = files
@@ -34,7 +34,7 @@ class DataFolder:
         self.checkpoint_copies = (f"{self.path}/{CHECKPOINT}", f"{self.path}/{CHECKPOINT}{COPY_SUFFIX}")
 
     def check(self) -> None:
-        """Refuse a path that is no data folder, before anything is concluded from what is missing in it."""
+        """Reject a path that is not a data folder, before missing files are taken for damage."""
         if not self.files.exists(self.path):
             raise InvalidRequest(f"{self.path} does not exist", hint="give the folder that the broker has as --data")
         names = self.files.list(self.path)
@@ -57,7 +57,7 @@ class DataFolder:
         return any(self.segment_bases(log) for log in self.log_folders())
 
     def hold(self) -> File:
-        """Keep everyone else out until the returned file is closed."""
+        """Lock the folder until the returned file is closed."""
         lock = self.files.lock(self.lock_path)
         if lock is None:
             raise DataFolderInUse(
@@ -75,7 +75,7 @@ class DataFolder:
         return f"{self.logs}/{log.topic}/{log.partition}"
 
     def log_folders(self) -> Iterator[LogId]:
-        """Logs that have a folder, whatever is in it."""
+        """Logs that have a folder, even an empty one."""
         for topic in self.files.list(self.logs):
             names = self.files.list(f"{self.logs}/{topic}")
             for partition in sorted(int(name) for name in names if is_partition(name)):
@@ -85,12 +85,12 @@ class DataFolder:
         return f"{self.log_folder(log)}/{base_offset:020d}"
 
     def segment_bases(self, log: LogId) -> list[int]:
-        """Base offsets of the segment files there are, in order."""
+        """Base offsets of the existing segment files, in order."""
         bases = (segment_base(name) for name in self.files.list(self.log_folder(log)))
         return sorted(base for base in bases if base is not None)
 
     def segment_of(self, name: str) -> tuple[LogId, int] | None:
-        """The segment that a relative file name belongs to."""
+        """Log and base offset of the segment that a relative file name belongs to."""
         match = _SEGMENT_FILE.fullmatch(name)
         return (LogId(match[1], int(match[2])), int(match[3])) if match else None
 

@@ -1,7 +1,7 @@
-"""Read the records of one log as its files have them, from any offset or time, stepping over damage.
+"""Dump of the records in one log's files, from any offset or time; damaged ranges are skipped and reported.
 
-Neither checkpoint nor journal is needed for it, so it also shows what is left of a folder that has lost them. What
-only the journal has, after a power cut, is not shown until a start or a repair has brought it into the log.
+A dump reads neither checkpoint nor journal, so it also works on a folder that has lost them. After a power cut,
+records that are only in the journal are left out until a start or a repair has written them to the log.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _HIGHEST = (1 << 63) - 1
 
 
 class DamagedRange(msgspec.Struct, frozen=True):
-    """Bytes that hold no intact record; `last_offset` is None where nothing tells how far the damage goes."""
+    """Bytes without an intact record; `last_offset` is None if the end of the damage is unknown."""
 
     file: str
     position: int
@@ -41,7 +41,7 @@ class _Segment(NamedTuple):
 
 
 class Dump:
-    """Iterating gives runs of whole records, at most a window each, and damaged ranges, in the order of the log."""
+    """Iterable of runs of whole records, at most one window each, and of damaged ranges, in log order."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Dump:
         from_time_ns: int | None = None,
         growing: bool = False,
     ) -> None:
-        """`to_offset` is the last one wanted. A log that is `growing` may end in half a record: that is no damage."""
+        """`to_offset` is inclusive. If a broker is writing (`growing`), half a record at the end is not damage."""
         self._folder = folder
         self._log = log
         self._from_offset = from_offset
@@ -79,7 +79,7 @@ class Dump:
             try:
                 file = self._folder.files.open(self._path(segment))
             except FileNotFoundError:
-                # The broker's retention was quicker.
+                # Retention removed the file in the meantime.
                 continue
             try:
                 yield from self._read(segment, file)
@@ -104,7 +104,7 @@ class Dump:
                     yield records
 
     def _start(self, segment: _Segment, file: File, size: int) -> tuple[int, int]:
-        """Where to begin in a segment: close to what is wanted, by its index, if that can be trusted."""
+        """First offset and position to read: from the index if it is intact, else the beginning of the segment."""
         beginning = (segment.base_offset, 0)
         if self._from_time is None and self._from_offset <= segment.base_offset:
             return beginning

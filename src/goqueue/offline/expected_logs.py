@@ -1,7 +1,7 @@
-"""What the logs will be once recovery has run, worked out without running it.
+"""Expected logs after recovery, computed from checkpoint and journal without running it.
 
-A folder at rest is a checkpoint and a journal behind it: the sizes in the checkpoint alone say too little. This
-follows `DiskRecovery` and `DiskLog.redo`, on the description of the segments instead of on their files.
+A folder at rest is a checkpoint plus the journal after it, so the sizes in the checkpoint alone are not enough. The
+steps are those of `DiskRecovery` and `DiskLog.redo`, applied to descriptions of segments instead of files.
 """
 
 from typing import NamedTuple
@@ -24,13 +24,13 @@ __all__ = ["ExpectedLogs", "ExpectedSegment"]
 
 
 class ExpectedSegment(NamedTuple):
-    """A segment as recovery will have it."""
+    """A segment as it will be after recovery."""
 
     info: SegmentInfo
     journaled_from: int
-    """From this position on the journal holds the same bytes and recovery writes them again."""
+    """Position from which the journal has the same bytes; recovery writes these again."""
     path: str
-    """The file that has its records: the one of its name, or a cleaned one that is to become it."""
+    """File with its records: its `.log` file, or a cleaned file that recovery will rename to it."""
 
 
 class ExpectedLogs:
@@ -49,12 +49,12 @@ class ExpectedLogs:
         return {log: [self._segment(log, info) for info in segments] for log, segments in self._logs.items()}
 
     def _segment(self, log: LogId, info: SegmentInfo) -> ExpectedSegment:
-        place = (log, info.base_offset)
-        if place in self._cleaned:
+        key = (log, info.base_offset)
+        if key in self._cleaned:
             path = cleaned_path(self._folder.log_folder(log), info.base_offset)
         else:
             path = self._folder.stem(log, info.base_offset) + LOG_SUFFIX
-        return ExpectedSegment(info, self._journaled.get(place, info.size), path)
+        return ExpectedSegment(info, self._journaled.get(key, info.size), path)
 
     def _redo(self, operation: Redo) -> None:
         match operation:
@@ -85,7 +85,7 @@ class ExpectedLogs:
             self._journaled.setdefault((redo.log, info.base_offset), redo.position)
 
     def _with_rest(self, log: LogId, info: SegmentInfo, next_offset: int) -> SegmentInfo:
-        """Where the journal lost entries to damage, what the log itself kept of them stays."""
+        """The segment with the records that its file still has of entries lost from the journal."""
         path = self._folder.stem(log, info.base_offset) + LOG_SUFFIX
         if not self._folder.files.exists(path):
             return msgspec.structs.replace(info, next_offset=next_offset)
@@ -102,7 +102,7 @@ class ExpectedLogs:
         if segments and segments[-1].base_offset in gone and segments[-1].next_offset > segments[-1].base_offset:
             end = segments[-1].next_offset
             segments.append(SegmentInfo(end, end, 0, 0))
-        # The newest always stays, so that the end of the log is not forgotten.
+        # The newest segment always stays, because it holds the end of the log.
         self._logs[log] = [info for info in segments[:-1] if info.base_offset not in gone] + segments[-1:]
 
     def _merge(self, log: LogId, bases: tuple[int, ...]) -> None:

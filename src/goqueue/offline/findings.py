@@ -1,4 +1,4 @@
-"""What a look at a data folder can turn up, and how the one who asked follows the work."""
+"""Findings in a data folder, and the progress interface of long operations."""
 
 from enum import StrEnum
 from typing import Protocol
@@ -9,12 +9,12 @@ __all__ = ["NO_PROGRESS", "Finding", "Kind", "Progress", "Severity", "SilentProg
 
 
 class Severity(StrEnum):
-    """How bad it is. Only INFO leaves a folder clean."""
+    """Severity of a finding. A folder with INFO findings only is clean."""
 
     INFO = "info"
-    """Normal, or what a stop without warning leaves behind; the broker deals with it by itself."""
+    """Normal, or left by an unclean stop; the broker handles it by itself."""
     WARNING = "warning"
-    """Something is damaged that is kept twice or can be built again: no data is lost."""
+    """Damage to a file that has a second copy or can be rebuilt: no data is lost."""
     ERROR = "error"
     """Data is unreadable or missing."""
 
@@ -49,7 +49,7 @@ class Kind(StrEnum):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing found; `file` is relative to the data folder, `remedy` is what repair would do about it."""
+    """One finding; `file` is relative to the data folder, `remedy` is the action that repair would take."""
 
     file: str
     kind: Kind
@@ -63,14 +63,14 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Progress(Protocol):
-    """Is told how far long work has come."""
+    """Receiver of the progress of a long operation."""
 
     def begin(self, title: str, total_bytes: int) -> None: ...
     def advance(self, done_bytes: int) -> None: ...
 
 
 class SilentProgress:
-    """Tells nobody."""
+    """Progress that is not shown."""
 
     def begin(self, title: str, total_bytes: int) -> None:
         pass

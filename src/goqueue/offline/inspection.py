@@ -1,4 +1,4 @@
-"""Tell what is in a data folder, reading as little as that takes; works while a broker has it open."""
+"""Inspection of a data folder with as little reading as possible; works while a broker has the folder open."""
 
 import struct
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 ATTEMPTS = 5
-"""A broker at work removes files between a look at the list and a look at the file: then everything is read again."""
+"""Attempts in all: a running broker may remove a file after it was listed, and then everything is read again."""
 
 _TIMESTAMP = struct.Struct(">q")
 _TIMESTAMP_AT = 16
@@ -46,7 +46,7 @@ class JournalFileUse(msgspec.Struct, frozen=True):
     first_lsn: int | None
     last_lsn: int | None
     needed: bool
-    """Has entries that the checkpoint does not cover."""
+    """True if the file has entries after the checkpoint."""
 
 
 class JournalFacts(msgspec.Struct, frozen=True):
@@ -58,7 +58,7 @@ class JournalFacts(msgspec.Struct, frozen=True):
 
 
 class SegmentFacts(msgspec.Struct, frozen=True):
-    """`next_offset` and `newest_ns` are None where only a full reading could tell."""
+    """`next_offset` and `newest_ns` are None if only reading the whole file could determine them."""
 
     base_offset: int
     next_offset: int | None
@@ -94,7 +94,7 @@ class DiskUse(msgspec.Struct, frozen=True):
 
 
 class Inspection(msgspec.Struct, frozen=True):
-    """Everything there is to tell."""
+    """Contents of a data folder."""
 
     folder: str
     checkpoint: CheckpointFacts
@@ -161,7 +161,7 @@ def _journal(folder: DataFolder, scan: JournalScan) -> JournalFacts:
 def _segments(
     folder: DataFolder, state: CheckpointState | None, scan: JournalScan
 ) -> dict[LogId, list[SegmentInfo | int]]:
-    """The segments of each log; only their base offsets when there is no checkpoint to say more."""
+    """Segments of each log; without a checkpoint, only their base offsets."""
     if state is None:
         return {log: [*folder.segment_bases(log)] for log in folder.log_folders()}
     expected = ExpectedLogs(folder, state, scan).logs()
@@ -228,7 +228,7 @@ def _disk_use(folder: DataFolder, logs: tuple[LogFacts, ...]) -> DiskUse:
 
 
 def _size_below(folder: DataFolder, path: str) -> int:
-    """Bytes of all files under a folder."""
+    """Bytes of all files in a folder and its subfolders."""
     names = folder.files.list(path)
     if names:
         return sum(_size_below(folder, f"{path}/{name}") for name in names)

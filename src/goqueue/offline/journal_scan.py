@@ -1,11 +1,11 @@
-"""Read a journal without touching it: its intact entries, and what of it is unreadable.
+"""Journal scan without changes: the intact entries, and the unreadable ranges.
 
-Like `goqueue.adapters.disk.replay`, but every unreadable place gets a name and nothing is wiped:
+As in `goqueue.adapters.disk.replay`, but every unreadable range is classified and nothing is erased:
 
-- *damaged*: an entry that a later one calls durable;
-- *torn*: an entry that none calls durable. It was cut off by a crash, or it was the last one and is damaged:
-  nothing in the journal can tell the two apart;
-- *old*: an entry that the checkpoint has made superfluous;
+- *damaged*: an entry that a later entry records as durable;
+- *torn*: an entry that no later entry records as durable. A crash cut it off, or it was the last one and is damaged:
+  the journal cannot distinguish the two;
+- *old*: an entry that the checkpoint covers;
 - *head*: the head of the file.
 """
 
@@ -30,11 +30,11 @@ from goqueue.offline.findings import NO_PROGRESS, Progress
 __all__ = ["JournalFault", "JournalFileFacts", "JournalScan"]
 
 NEAR_BITS = 3
-"""Nonces are random, so two that differ in no more bits than this are one nonce and damage."""
+"""Nonces are random: two that differ in at most this number of bits are the same nonce, one of them damaged."""
 
 
 class JournalFault(NamedTuple):
-    """A place that is unreadable; the LSNs are those of the entries it must have held (none for a head)."""
+    """An unreadable range, and the LSNs of the entries that it must have held (0 for a head)."""
 
     path: str
     position: int
@@ -45,7 +45,7 @@ class JournalFault(NamedTuple):
 
 
 class JournalFileFacts(msgspec.Struct, frozen=True):
-    """One file: how much of it holds entries, and which; the LSNs are 0 when there is none."""
+    """One journal file: the bytes used by entries, and the first and last LSN (0 without entries)."""
 
     sequence: int
     path: str
@@ -56,44 +56,44 @@ class JournalFileFacts(msgspec.Struct, frozen=True):
     nonce: int | None
 
 
-class _Place(NamedTuple):
+class _FileRange(NamedTuple):
     path: str
     position: int
     length: int
 
 
-class _Stretch(NamedTuple):
-    """Entries with consecutive LSNs; `before` is the unreadable place they come after, if there is one."""
+class _EntryRange(NamedTuple):
+    """Entries with consecutive LSNs; `before` is the unreadable range in front of them, if any."""
 
     first_lsn: int
     last_lsn: int
     newest_durable: int
-    before: _Place | None
+    before: _FileRange | None
 
 
 class JournalScan:
-    """Two passes: the constructor finds out what is unreadable, `entries` then gives the rest."""
+    """Scan in two passes: the constructor finds the unreadable ranges, `entries` returns the entries."""
 
     def __init__(self, folder: DataFolder, after_lsn: int | None, progress: Progress = NO_PROGRESS) -> None:
-        """Without `after_lsn`, for want of a checkpoint, everything in the journal counts as needed."""
+        """Without a checkpoint `after_lsn` is None, and the whole journal counts as needed."""
         self._folder = folder
         self._progress = progress
         self.files: list[JournalFileFacts] = []
         self.faults: list[JournalFault] = []
-        self._stretches: list[_Stretch] = []
-        self._endings: list[_Place] = []
+        self._ranges: list[_EntryRange] = []
+        self._endings: list[_FileRange] = []
         for sequence in folder.journal_sequences():
-            self._look_at(sequence)
-        oldest = self._stretches[0].first_lsn if self._stretches else 1
+            self._scan_file(sequence)
+        oldest = self._ranges[0].first_lsn if self._ranges else 1
         self.after_lsn = after_lsn if after_lsn is not None else oldest - 1
         self.last_lsn = self._judge()
-        """The last entry that recovery would take."""
-        self.newest_lsn = max([self.last_lsn, *(stretch.last_lsn for stretch in self._stretches)])
-        """The last entry there is: no new one may have an LSN up to it."""
+        """LSN of the last entry that recovery would apply."""
+        self.newest_lsn = max([self.last_lsn, *(one.last_lsn for one in self._ranges)])
+        """Highest LSN in the journal: new entries must have higher ones."""
 
     @property
     def is_there(self) -> bool:
-        """Is there any file that was in use?"""
+        """True if any journal file was in use."""
         return any(facts.nonce is not None for facts in self.files)
 
     def entries(self) -> Iterator[Frame]:
@@ -113,7 +113,7 @@ class JournalScan:
                     last = frame.lsn
                     yield frame
 
-    # Looking at files.
+    # Files.
 
     def _read(self, path: str) -> memoryview:
         file = self._folder.files.open(path)
@@ -122,7 +122,7 @@ class JournalScan:
         finally:
             file.close()
 
-    def _look_at(self, sequence: int) -> None:
+    def _scan_file(self, sequence: int) -> None:
         path = journal_path(self._folder.journal, sequence)
         data = self._read(path)
         nonce = self._nonce_of(sequence, path, data)
@@ -130,79 +130,79 @@ class JournalScan:
         position = HEAD_SIZE
         while nonce is not None and (found := _frame_from(data, position, nonce)) is not None:
             at, frame = found
-            if self._add(frame, _Place(path, position, at - position) if at > position else None):
+            if self._add(frame, _FileRange(path, position, at - position) if at > position else None):
                 first_lsn = first_lsn or frame.lsn
                 last_lsn = frame.lsn
             position = at + frame.size
         if nonce is not None and _looks_like_a_frame(data, position, nonce):
-            self._endings.append(_Place(path, position, _likely_size(data, position)))
+            self._endings.append(_FileRange(path, position, _likely_size(data, position)))
         self._progress.advance(len(data))
         self.files.append(JournalFileFacts(sequence, path, len(data), position, first_lsn, last_lsn, nonce))
 
     def _nonce_of(self, sequence: int, path: str, data: memoryview) -> int | None:
         head = parse_file_head(data)
         if head is not None:
-            # With another number it is a spare file taken into use again, whose new head did not reach the disk.
+            # Another number means a reused spare file whose new head did not reach the disk.
             return head[1] if head[0] == sequence else None
         nonce = _first_nonce(data)
-        # Without entries, a blank head is that of a new file which did not reach the disk.
+        # A blank head without entries belongs to a new file whose head did not reach the disk.
         if nonce is not None or any(data[:HEAD_SIZE]):
             self.faults.append(JournalFault(path, 0, min(HEAD_SIZE, len(data)), "head", 0, 0))
         return nonce
 
-    def _add(self, frame: Frame, unreadable: _Place | None) -> bool:
-        last = self._stretches[-1] if self._stretches else None
+    def _add(self, frame: Frame, unreadable: _FileRange | None) -> bool:
+        last = self._ranges[-1] if self._ranges else None
         if last is not None and frame.lsn <= last.last_lsn:
             return False
         durable = frame.durable_lsn
         if last is not None and frame.lsn == last.last_lsn + 1:
             durable = max(durable, last.newest_durable)
-            self._stretches[-1] = _Stretch(last.first_lsn, frame.lsn, durable, last.before)
+            self._ranges[-1] = _EntryRange(last.first_lsn, frame.lsn, durable, last.before)
             self._endings.clear()
             return True
         if unreadable is None and self._endings:
             unreadable = self._endings[0]
         self._endings.clear()
         if unreadable is None and last is not None and self.files:
-            unreadable = _Place(self.files[-1].path, self.files[-1].used, 0)
-        self._stretches.append(_Stretch(frame.lsn, frame.lsn, durable, unreadable))
+            unreadable = _FileRange(self.files[-1].path, self.files[-1].used, 0)
+        self._ranges.append(_EntryRange(frame.lsn, frame.lsn, durable, unreadable))
         return True
 
-    # Judging.
+    # Classification.
 
     def _judge(self) -> int:
-        """Name what is missing between the stretches; returns the last LSN that recovery would take."""
+        """Classify the gaps between the ranges; returns the last LSN that recovery would apply."""
         last = self.after_lsn
-        for number, stretch in enumerate(self._stretches):
-            if stretch.first_lsn > last + 1:
-                called_durable = max(later.newest_durable for later in self._stretches[number:])
-                kind: Literal["damaged", "torn"] = "damaged" if called_durable > last else "torn"
-                self._fault(stretch.before, kind, last + 1, stretch.first_lsn - 1)
+        for number, entries in enumerate(self._ranges):
+            if entries.first_lsn > last + 1:
+                newest_durable = max(later.newest_durable for later in self._ranges[number:])
+                kind: Literal["damaged", "torn"] = "damaged" if newest_durable > last else "torn"
+                self._fault(entries.before, kind, last + 1, entries.first_lsn - 1)
                 if kind == "torn":
                     return last
-            elif stretch.before is not None:
-                previous = self._stretches[number - 1].last_lsn if number else stretch.first_lsn - 2
-                self._fault(stretch.before, "old", previous + 1, stretch.first_lsn - 1)
-            last = max(last, stretch.last_lsn)
+            elif entries.before is not None:
+                previous = self._ranges[number - 1].last_lsn if number else entries.first_lsn - 2
+                self._fault(entries.before, "old", previous + 1, entries.first_lsn - 1)
+            last = max(last, entries.last_lsn)
         if self._endings:
-            newest = self._stretches[-1].last_lsn if self._stretches else 0
+            newest = self._ranges[-1].last_lsn if self._ranges else 0
             kind_of_end: Literal["torn", "old"] = "torn" if newest >= self.after_lsn or not newest else "old"
             self._fault(self._endings[0], kind_of_end, last + 1, last + 1)
         return last
 
     def _fault(
         self,
-        place: _Place | None,
+        place: _FileRange | None,
         kind: Literal["damaged", "torn", "old"],
         first_lsn: int,
         last_lsn: int,
     ) -> None:
-        path, position, length = place or _Place(self._folder.journal, 0, 0)
+        path, position, length = place or _FileRange(self._folder.journal, 0, 0)
         self.faults.append(JournalFault(path, position, length, kind, first_lsn, last_lsn))
 
 
 def _frame_from(data: memoryview, position: int, nonce: int) -> tuple[int, Frame] | None:
-    """The next intact frame at or after a position, and where it is."""
+    """Position and content of the next intact frame at or after a position."""
     frame = parse_frame(data, position, nonce)
     if frame is not None:
         return position, frame
@@ -214,7 +214,7 @@ def _frame_from(data: memoryview, position: int, nonce: int) -> tuple[int, Frame
 
 
 def _first_nonce(data: memoryview) -> int | None:
-    """The nonce as the first intact frame tells it."""
+    """Nonce in the first intact frame."""
     for at in _magic_positions(data, HEAD_SIZE):
         if at + FRAME_HEAD.size <= len(data):
             nonce: int = FRAME_HEAD.unpack_from(data, at)[4]
@@ -233,7 +233,7 @@ def _magic_positions(data: memoryview, start: int) -> Iterator[int]:
 
 
 def _looks_like_a_frame(data: memoryview, position: int, nonce: int) -> bool:
-    """Was a frame of this file begun here? Its nonce tells, as nothing else in the file can hold it by chance."""
+    """True if a frame of this file begins here, as its random nonce shows."""
     if position + FRAME_HEAD.size > len(data):
         return False
     found: int = FRAME_HEAD.unpack_from(data, position)[4]

@@ -1,4 +1,4 @@
-"""Find out from a log file alone what is in it, when nothing else says so."""
+"""Log scan: the description of segments from their files alone, without checkpoint or journal."""
 
 from typing import NamedTuple
 
@@ -16,21 +16,21 @@ _HIGHEST = 1 << 62
 
 
 class Measured(NamedTuple):
-    """A segment as its file has it; `info.size` is the size of the file, damage included."""
+    """A segment as found in its file; `info.size` is the size of the file, including damage."""
 
     info: SegmentInfo
     last_offset: int
-    """Of the last intact record; one below the base when there is none."""
+    """Offset of the last intact record; base offset - 1 if there is none."""
     gaps: tuple[Gap, ...]
 
 
 def measure_segment(
     files: FileSystem, path: str, base_offset: int, bound: int | None, progress: Progress = NO_PROGRESS
 ) -> Measured:
-    """Walk a whole file. `bound` is where the next segment begins; without one the end is found from the records.
+    """Walk a whole file. `bound` is the base offset of the next segment; without it the records determine the end.
 
-    Offsets that a damaged end may have used are passed over, not given out a second time: a consumer that was
-    beyond them would never see the new records.
+    Offsets that a damaged end may have used are not used again: a consumer that had read past them would never see
+    the new records.
     """
     size = file_size(files, path)
     last, newest = base_offset - 1, 0
@@ -57,7 +57,7 @@ def measure_segment(
 
 
 def measure_log(folder: DataFolder, log: LogId, progress: Progress = NO_PROGRESS) -> list[Measured]:
-    """All segments of a log that have a file."""
+    """All segments of a log that have a file, measured."""
     bases = folder.segment_bases(log)
     bounds = [*bases[1:], None]
     return [

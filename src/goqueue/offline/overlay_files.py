@@ -1,4 +1,4 @@
-"""A file system whose changes stay in memory: a folder can be recovered as at a start, and not a byte of it changes."""
+"""Overlay file system: changes stay in memory, so a folder can be recovered without changing a byte of it."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ __all__ = ["OverlayFileSystem"]
 
 
 class _Changed:
-    """What a file is by now: some of what is on the disk, and what was written over it."""
+    """Content of a file: the bytes on disk, and the writes over them in memory."""
 
     def __init__(self, base: File | None) -> None:
         self.base = base
@@ -32,7 +32,7 @@ class _Changed:
         return bytes(whole)
 
     def write(self, position: int, data: bytes) -> None:
-        """Bytes that are there already, which a recovery mostly writes, take no memory."""
+        """Write bytes; those that are there already take no memory, and recovery writes mostly such bytes."""
         if position + len(data) <= self.size and self.read(position, len(data)) == data:
             return
         self._written.append((position, data))
@@ -76,7 +76,7 @@ class _OverlayFile:
 
 
 class OverlayFileSystem:
-    """See `goqueue.adapters.disk.files.FileSystem`. What was opened once is kept as it is by then."""
+    """See `goqueue.adapters.disk.files.FileSystem`. A file that was opened once keeps its state."""
 
     def __init__(self) -> None:
         self._disk = ReadOnlyFileSystem()
@@ -139,7 +139,7 @@ class OverlayFileSystem:
         return self._disk.space(path)
 
     def lock(self, path: str) -> File | None:
-        """Nothing is changed, so nobody has to be kept out."""
+        """Always succeeds: nothing on disk changes, so other processes need not be locked out."""
         return MissingFile()
 
     def breathe(self) -> None:

@@ -1,4 +1,4 @@
-"""A file system that changes nothing: what only looks at a folder must not be able to harm it."""
+"""Read-only file system: tools that only read a folder cannot damage it."""
 
 import errno
 import fcntl
@@ -57,7 +57,7 @@ class _ReadOnlyFile:
 
 
 class ReadOnlyFileSystem(OsFileSystem):
-    """Opens files for reading, so it also works on a read-only mount; refuses everything else."""
+    """File system that opens files for reading, also on a read-only mount, and refuses all changes."""
 
     def open(self, path: str, *, create: bool = False) -> File:
         if create:
@@ -77,7 +77,7 @@ class ReadOnlyFileSystem(OsFileSystem):
         _refuse(path)
 
     def lock(self, path: str) -> File | None:
-        """Take the lock, making its file where that is allowed; a folder nobody can write to needs no lock."""
+        """Take the lock, creating its file if permitted; a folder that cannot be written to needs no lock."""
         fd = -1
         for flags in (os.O_RDONLY | os.O_CREAT, os.O_RDONLY):
             try:
@@ -97,7 +97,7 @@ class ReadOnlyFileSystem(OsFileSystem):
 
 
 def is_locked(path: str) -> bool:
-    """Does another process hold this lock file? Taken and given back at once, so a start just then may fail."""
+    """True if another process holds this lock file. The test takes the lock briefly; a start just then may fail."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

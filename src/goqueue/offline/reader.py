@@ -1,6 +1,6 @@
-"""Read a data folder without a broker, as its readers would: recovered as at a start, in memory, and never changed.
+"""Reader of a data folder without a broker: the folder is recovered in memory, as at a start, and never changed.
 
-What only the journal has is there too. The same rule as in `goqueue.engine.visibility` says what may be seen.
+Records that are only in the journal are included. Visibility follows the rule of `goqueue.engine.visibility`.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ __all__ = ["OfflineFolder"]
 
 
 class OfflineFolder:
-    """A folder as it was when this was made; a broker must not have it open."""
+    """Content of a data folder at the time of construction; no broker may have the folder open."""
 
     def __init__(self, path: str) -> None:
         files = OverlayFileSystem()
@@ -45,10 +45,10 @@ class OfflineFolder:
                 Kind(CATALOG, lambda: (CatalogEvent, tuple[Topic, ...]), lambda _: self._catalog),
                 Kind(delays_stream(), lambda: (DelayEvent, KeptDelays), lambda _: Delays()),
                 Kind(outcomes_stream(), lambda: (OutcomeEvent, KeptOutcomes), lambda _: Outcomes()),
-                Kind("", lambda: (msgspec.Raw, msgspec.Raw), lambda _: _Passed()),
+                Kind("", lambda: (msgspec.Raw, msgspec.Raw), lambda _: _SkippedState()),
             )
         )
-        self._store = DiskStore(folder.path, files, _NoEntropy(), _Complaints(), StoreSettings())
+        self._store = DiskStore(folder.path, files, _NoEntropy(), _DamageErrors(), StoreSettings())
         self._store.open(self._streams)
 
     def topics(self) -> Iterator[Topic]:
@@ -58,18 +58,18 @@ class OfflineFolder:
         return self._store.log(log).start_offset
 
     def end(self, log: LogId, *, committed: bool) -> int:
-        """Up to where records may be read."""
+        """End offset for readers: the last stable offset if `committed`, else the end of the log."""
         end = self._store.log(log).next_offset
         return self._outcomes(log).stable(end) if committed else end
 
     def offset_at(self, log: LogId, timestamp_ns: int, *, committed: bool) -> int:
-        """The first offset whose record is not older, or the end."""
+        """First offset whose record is not older than the timestamp, or the end."""
         end = self.end(log, committed=committed)
         found = self._store.log(log).offset_at(timestamp_ns, end)
         return end if found is None else found
 
     def hidden(self, log: LogId, first: int, end: int, *, committed: bool) -> Runs:
-        """Records that must not be seen."""
+        """Offsets that readers must skip."""
         delays, outcomes = cast(Delays, self._streams.machine(delays_stream(log))), self._outcomes(log)
         found = delays.hidden(first, end)
         found |= outcomes.hidden(first, end) if committed else outcomes.markers(first, end)
@@ -80,20 +80,20 @@ class OfflineFolder:
 
     def _outcomes(self, log: LogId) -> Outcomes:
         outcomes = cast(Outcomes, self._streams.machine(outcomes_stream(log)))
-        # A log that was mended may end earlier than it did.
+        # After a repair the log may end earlier than the outcomes say.
         outcomes.forget_from(self._store.log(log).next_offset)
         return outcomes
 
 
 class _NoEntropy:
-    """What is written here is read by nobody."""
+    """Entropy of zeros: the files that need it stay in memory and are discarded."""
 
     def token_bytes(self, length: int) -> bytes:
         return bytes(length)
 
 
-class _Passed:
-    """State that readers do not need."""
+class _SkippedState:
+    """State that readers do not need; its events are skipped."""
 
     def apply(self, event: Any, /) -> None:
         pass
@@ -105,8 +105,8 @@ class _Passed:
         pass
 
 
-class _Complaints:
-    """Damage stops whoever reads: it must not be taken for an end."""
+class _DamageErrors:
+    """Observer that raises on damage, so that a reader does not take it for the end of a log."""
 
     def damaged(self, damage: Damage) -> None:
         raise _damage(f"{damage}")
@@ -121,7 +121,7 @@ class _Complaints:
         raise _damage(f"the journal: {description}")
 
     def tail_dropped(self, where: str, size: int) -> None:
-        """Half a write at the end of a file was never confirmed to anybody."""
+        """Not an error: half a write at the end of a file was never confirmed."""
 
     def log_failed(self, log: LogId, failure: GoQueueError) -> None:
         raise failure

@@ -1,4 +1,4 @@
-"""Check what is kept twice: the checkpoint and the snapshots of state machines."""
+"""State copies: the checkpoint and the snapshots of state machines, each kept twice, read and compared."""
 
 from collections.abc import Iterator
 from typing import NamedTuple, TypeVar
@@ -20,14 +20,14 @@ _SUFFIX = ".snap"
 
 
 class CheckpointCopies(NamedTuple):
-    """The checkpoint and its copy; None for one that is missing or damaged."""
+    """The checkpoint and its copy; None if missing or damaged."""
 
     states: tuple[CheckpointState | None, CheckpointState | None]
     findings: list[Finding]
 
     @property
     def newest(self) -> CheckpointState | None:
-        """The one recovery takes."""
+        """The copy that recovery uses."""
         intact = [state for state in self.states if state is not None]
         return max(intact, key=lambda state: state.lsn, default=None)
 
@@ -69,7 +69,7 @@ def read_checkpoints(folder: DataFolder) -> CheckpointCopies:
 
 
 class SnapshotCopies(NamedTuple):
-    """One snapshot; the content is None when neither copy is intact."""
+    """One snapshot; None if neither copy is intact."""
 
     path: str
     snapshot: SnapshotFile | None
@@ -77,7 +77,7 @@ class SnapshotCopies(NamedTuple):
 
 
 def read_snapshots(folder: DataFolder, state: CheckpointState | None) -> Iterator[SnapshotCopies]:
-    """The snapshots that the checkpoint names, or without a checkpoint all there are."""
+    """Snapshots that the checkpoint names; without a checkpoint, all snapshots in the folder."""
     if state is not None:
         for stream, lsn in state.snapshots.items():
             yield _read_snapshot(folder, snapshot_path(folder.path, stream, lsn), (stream, lsn))
@@ -111,7 +111,7 @@ def _read_snapshot(folder: DataFolder, path: str, wanted: tuple[str, int] | None
 
 
 def unused_snapshots(folder: DataFolder, state: CheckpointState) -> Iterator[Finding]:
-    """Snapshots that no checkpoint names: a checkpoint was under way, or the old ones were being removed."""
+    """Snapshots that the checkpoint does not name, left by an interrupted checkpoint or removal."""
     wanted = {snapshot_path(folder.path, stream, lsn) for stream, lsn in state.snapshots.items()}
     for name in folder.files.list(folder.snapshots):
         path = f"{folder.snapshots}/{name}".removesuffix(COPY_SUFFIX)
@@ -136,7 +136,7 @@ def _bad_copy(folder: DataFolder, path: str, kind: Kind, *, missing: bool) -> Fi
 
 
 def _refuse_newer_versions(folder: DataFolder, contents: list[bytes]) -> None:
-    """A checkpoint that is sound but for a higher version is not damaged: a newer GoQueue wrote it."""
+    """Reject an intact checkpoint with a higher version: a newer GoQueue wrote it, it is not damaged."""
     for content in contents:
         if len(content) > _VERSION_AT:
             ours = seal(b"GQCP", content[12:])

@@ -1,12 +1,12 @@
-"""Start the journal anew behind a new checkpoint, carrying over the state events that no snapshot has.
+"""Journal restart after a new checkpoint: the state events that no snapshot has are copied to new files.
 
-Positions in the journal are positions in log files, so no log file may be written anew while the journal still
-speaks of it. Nor may the journal simply be dropped: state events are nowhere else. So they are written again, into
-files of their own, and one act switches from the old to the new: saving the checkpoint.
+The journal refers to positions in log files, so no log file may be rewritten while journal entries refer to it. The
+journal cannot simply be dropped either: it has the only copy of these state events. They are copied to new journal
+files, and one step switches from the old files to the new: saving the checkpoint.
 
-With N the last LSN in use, the new checkpoint says N+1 and the events get N+2 and up. Before the switch recovery
-finds N+1 missing and nobody who calls it durable, so it drops what follows as a torn tail; after the switch it
-skips everything up to N+1 and takes it.
+If N is the last LSN in use, the new checkpoint has N+1 and the events have N+2 and up. Before the switch, recovery
+finds N+1 missing and no entry that records it as durable, so it drops the events as a torn tail. After the switch, it
+skips everything up to N+1 and applies them.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ __all__ = ["restart_journal"]
 def restart_journal(
     folder: DataFolder, entropy: Entropy, state: CheckpointState, events: Iterable[StateEvent], last_lsn: int
 ) -> CheckpointState:
-    """Make `state` the checkpoint, with only `events` behind it. The logs must be as `state` says, and synced."""
+    """Save `state` as the checkpoint, followed by `events` only. The logs must match `state` and be synced."""
     old = folder.journal_sequences()
     writer = _EventWriter(folder, entropy, max(old, default=0), last_lsn + 2)
     try:
@@ -37,7 +37,7 @@ def restart_journal(
     folder.files.sync_dir(folder.journal)
     state = msgspec.structs.replace(state, lsn=last_lsn + 1)
     save_checkpoint(folder.files, folder.path, state)
-    # Durably, before anyone writes a log file anew: entries with positions in the old one must not come back.
+    # Synced before any log file is rewritten: entries with positions in the old file must not reappear.
     for sequence in old:
         folder.files.remove(journal_path(folder.journal, sequence))
     folder.files.sync_dir(folder.journal)
@@ -45,7 +45,7 @@ def restart_journal(
 
 
 class _EventWriter:
-    """Journal files with one state event per entry."""
+    """Writer of journal files with one state event per entry."""
 
     def __init__(self, folder: DataFolder, entropy: Entropy, last_sequence: int, first_lsn: int) -> None:
         self._folder = folder

@@ -1,4 +1,4 @@
-"""Where repair puts what it takes out of a data folder, with a report that says where each piece came from."""
+"""Lost and found of a data folder: the bytes that a repair cut out, and a report of their origin."""
 
 import msgspec
 
@@ -10,7 +10,7 @@ __all__ = ["Cut", "LostAndFound"]
 
 
 class Cut(msgspec.Struct, frozen=True):
-    """A range taken out of a file; the offsets are the bounds of what was there, None where it held no records."""
+    """A range cut out of a file; the offsets are bounds of the records lost, None if it held no records."""
 
     file: str
     position: int
@@ -19,11 +19,11 @@ class Cut(msgspec.Struct, frozen=True):
     last_offset: int | None
     reason: str
     kept_as: str | None
-    """Path of the bytes, relative to the data folder; None when there were none."""
+    """Path of the saved bytes, relative to the data folder; None if there were none."""
 
 
 class LostAndFound:
-    """One repair's corner of `lost+found`; made when the first piece comes in."""
+    """Subfolder of `lost+found` for one repair; created with the first piece."""
 
     def __init__(self, folder: DataFolder, label: str) -> None:
         self._folder = folder
@@ -40,7 +40,7 @@ class LostAndFound:
         first_offset: int | None = None,
         last_offset: int | None = None,
     ) -> None:
-        """Copy a range of a file, durably, as far as the file has it."""
+        """Copy a range of a file and sync the copy; bytes beyond the end of the file are left out."""
         name = self._folder.relative(path)
         kept = f"{self.path}/{name.replace('/', '_')}@{position}"
         copied = self._copy(path, kept, position, length)
@@ -70,7 +70,7 @@ class LostAndFound:
         return length
 
     def write_report(self) -> None:
-        """Say durably what was taken, before the file it was taken from is replaced."""
+        """Write and sync the report; to be called before the original files are replaced."""
         if self.cuts:
             self._folder.files.make_dirs(self.path)
             report = msgspec.json.format(msgspec.json.encode({"cuts": self.cuts}), indent=2)

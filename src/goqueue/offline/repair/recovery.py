@@ -1,11 +1,11 @@
-"""Bring a sound journal's content into the logs and put a checkpoint behind it, as recovery would."""
+"""Recovery of the logs from an intact journal, followed by a checkpoint, as at a start of the broker."""
 
 from collections.abc import Iterator
 
 import msgspec
 
 from goqueue.adapters.disk.checkpoint import CheckpointState
-from goqueue.adapters.disk.files import FileSystem
+from goqueue.adapters.disk.files import File, FileSystem, MissingFile, Space
 from goqueue.adapters.disk.journal_format import RedoRecords, parse_operations
 from goqueue.adapters.disk.segment import LOG_SUFFIX
 from goqueue.adapters.disk.store import DiskStore, StoreSettings
@@ -13,18 +13,17 @@ from goqueue.engine.ports import Entropy, StateEvent, StorageObserver
 from goqueue.model.log import LogId, SegmentInfo
 from goqueue.offline.data_folder import DataFolder
 from goqueue.offline.journal_scan import JournalScan
-from goqueue.offline.repair.held_lock import HeldFileSystem
 from goqueue.offline.repair.journal_restart import restart_journal
 
-__all__ = ["settle", "state_events", "sync_segments"]
+__all__ = ["recover_logs", "state_events", "sync_segments"]
 
 
-THROWN_AWAY_BYTES = 64 * 1024
-"""Size of the journal file that opening a store begins: nothing is written to it, and it is removed again."""
+DISCARDED_JOURNAL_BYTES = 64 * 1024
+"""Size of the journal file that a store creates when it opens; it stays empty and is removed."""
 
 
-class _Unread:
-    """State machines are not needed to bring logs up to date; their events are carried over unread."""
+class _UnreadState:
+    """State that is not read: recovering logs needs no state machines; their events are copied unread."""
 
     def restore(self, stream: str, snapshot: bytes) -> None:
         pass
@@ -33,10 +32,10 @@ class _Unread:
         pass
 
 
-def settle(
+def recover_logs(
     folder: DataFolder, state: CheckpointState, journal: JournalScan, entropy: Entropy, observer: StorageObserver
 ) -> CheckpointState:
-    """Run recovery, then make its outcome the checkpoint; the caller holds the lock."""
+    """Run recovery and save its result as the checkpoint; the caller holds the lock."""
     touched = {
         (operation.log, operation.base_offset)
         for entry in journal.entries()
@@ -54,9 +53,9 @@ def settle(
 def _recover(
     folder: DataFolder, entropy: Entropy, observer: StorageObserver
 ) -> tuple[dict[str, tuple[SegmentInfo, ...]], int]:
-    held: FileSystem = HeldFileSystem(folder.files)
-    store = DiskStore(folder.path, held, entropy, observer, StoreSettings(journal_file_bytes=THROWN_AWAY_BYTES))
-    store.open(_Unread())
+    held: FileSystem = _HeldFileSystem(folder.files)
+    store = DiskStore(folder.path, held, entropy, observer, StoreSettings(journal_file_bytes=DISCARDED_JOURNAL_BYTES))
+    store.open(_UnreadState())
     try:
         return {str(log): store.log(log).segments for log in store.logs()}, store.written_lsn
     finally:
@@ -71,7 +70,7 @@ def state_events(journal: JournalScan) -> Iterator[StateEvent]:
 
 
 def sync_segments(folder: DataFolder, segments: set[tuple[LogId, int]]) -> None:
-    """Make log files durable that a process may have written and never synced; those that are gone are left out."""
+    """Sync log files that another process may have written and never synced; missing files are skipped."""
     for log, base in sorted(segments):
         path = folder.stem(log, base) + LOG_SUFFIX
         if folder.files.exists(path):
@@ -83,3 +82,43 @@ def sync_segments(folder: DataFolder, segments: set[tuple[LogId, int]]) -> None:
     for log in {log for log, _ in segments}:
         if folder.files.exists(folder.log_folder(log)):
             folder.files.sync_dir(folder.log_folder(log))
+
+
+class _HeldFileSystem:
+    """File system for a folder whose lock the caller holds: locking succeeds, and unlocking does nothing."""
+
+    def __init__(self, files: FileSystem) -> None:
+        self._files = files
+
+    def open(self, path: str, *, create: bool = False) -> File:
+        return self._files.open(path, create=create)
+
+    def exists(self, path: str) -> bool:
+        return self._files.exists(path)
+
+    def list(self, path: str) -> list[str]:
+        return self._files.list(path)
+
+    def make_dirs(self, path: str) -> None:
+        self._files.make_dirs(path)
+
+    def rename(self, source: str, target: str) -> None:
+        self._files.rename(source, target)
+
+    def remove(self, path: str) -> None:
+        self._files.remove(path)
+
+    def remove_dir(self, path: str) -> None:
+        self._files.remove_dir(path)
+
+    def sync_dir(self, path: str) -> None:
+        self._files.sync_dir(path)
+
+    def space(self, path: str) -> Space:
+        return self._files.space(path)
+
+    def lock(self, path: str) -> File | None:
+        return MissingFile()
+
+    def breathe(self) -> None:
+        self._files.breathe()

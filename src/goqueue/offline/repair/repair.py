@@ -1,4 +1,4 @@
-"""Mend a data folder: keep everything that is intact, build again what can be, and say what was cut."""
+"""Repair of a data folder: intact data is kept, derived files are rebuilt, and every cut is reported."""
 
 from collections.abc import Collection
 
@@ -14,13 +14,13 @@ from goqueue.offline.findings import NO_PROGRESS, Finding, Kind, Progress, Sever
 from goqueue.offline.journal_scan import JournalScan
 from goqueue.offline.repair.journal_restart import restart_journal
 from goqueue.offline.repair.lost_and_found import Cut, LostAndFound
-from goqueue.offline.repair.recovery import settle
+from goqueue.offline.repair.recovery import recover_logs
 from goqueue.offline.repair.salvage import KnownLogs, NoKnownLogs, Salvage
-from goqueue.offline.repair.segment_rewrite import Place, cut_damage, rebuild_indexes, segments_of
+from goqueue.offline.repair.segment_rewrite import SegmentKey, cut_damage, rebuild_indexes, segments_of
 from goqueue.offline.state_copies import read_checkpoints, read_snapshots
 from goqueue.offline.verify.verification import Verification, bytes_to_check
 
-__all__ = ["Mended", "Repair", "needs_repair"]
+__all__ = ["Repair", "RepairOutcome", "needs_repair"]
 
 _SEGMENT_KINDS = frozenset({Kind.LOG_DAMAGED, Kind.LOG_MISSING, Kind.LOG_TIME, Kind.LOG_MISPLACED})
 _INDEX_KINDS = frozenset({Kind.INDEX_DAMAGED, Kind.INDEX_WRONG, Kind.INDEX_INCOMPLETE})
@@ -30,24 +30,24 @@ _JOURNAL_KINDS = frozenset(
 _CHECKPOINT_KINDS = frozenset({Kind.CHECKPOINT_COPY, Kind.CHECKPOINTS_DIFFER})
 
 
-class Mended(msgspec.Struct, frozen=True):
-    """What a repair did."""
+class RepairOutcome(msgspec.Struct, frozen=True):
+    """Result of a repair: the steps done, the ranges cut out, and the remaining problems."""
 
     done: tuple[str, ...]
     cuts: tuple[Cut, ...]
     lost_and_found: str | None
-    """Where the bytes that were cut are kept, with a report."""
+    """Folder with the bytes that were cut out, and a report."""
     notes: tuple[str, ...]
-    """What could not be mended or known."""
+    """Problems that repair could not fix, and facts that it could not determine."""
 
 
 def needs_repair(verification: Verification) -> tuple[Finding, ...]:
-    """What of the findings repair would act on."""
+    """Findings that repair would act on."""
     return tuple(f for f in verification.findings if f.severity is not Severity.INFO and f.remedy is not None)
 
 
 class Repair:
-    """One repair of a folder whose lock the caller holds. Killed half-way, it can be run again."""
+    """One repair of a folder whose lock the caller holds. An interrupted repair can be run again."""
 
     def __init__(
         self,
@@ -67,27 +67,27 @@ class Repair:
         self._lost = LostAndFound(folder, label)
         self._done: list[str] = []
         self._notes: list[str] = []
-        self._suspects: set[Place] = set()
-        self._to_index: set[Place] = set()
+        self._suspects: set[SegmentKey] = set()
+        self._to_index: set[SegmentKey] = set()
 
-    def run(self, before: Verification) -> Mended:
-        """Mend what a verification found."""
+    def run(self, before: Verification) -> RepairOutcome:
+        """Repair the findings of a verification."""
         findings = needs_repair(before)
         if findings:
-            self._suspects = self._places(findings, _SEGMENT_KINDS)
-            # An index that is merely incomplete is no reason to repair, but is completed along the way.
-            self._to_index = self._places(before.findings, _INDEX_KINDS)
+            self._suspects = self._segments(findings, _SEGMENT_KINDS)
+            # An incomplete index alone is no reason for a repair, but it is completed along with one.
+            self._to_index = self._segments(before.findings, _INDEX_KINDS)
             kinds = {finding.kind for finding in before.findings if finding.severity is not Severity.INFO}
-            self._mend(kinds)
+            self._repair(kinds)
         self._notes += [finding.what for finding in before.findings if _is_beyond_repair(finding)]
         where = self._folder.relative(self._lost.path) if self._lost.cuts else None
-        return Mended(tuple(self._done), tuple(self._lost.cuts), where, tuple(self._notes))
+        return RepairOutcome(tuple(self._done), tuple(self._lost.cuts), where, tuple(self._notes))
 
-    def _places(self, findings: Collection[Finding], kinds: Collection[Kind]) -> set[Place]:
-        places = (self._folder.segment_of(finding.file) for finding in findings if finding.kind in kinds)
-        return {place for place in places if place is not None}
+    def _segments(self, findings: Collection[Finding], kinds: Collection[Kind]) -> set[SegmentKey]:
+        keys = (self._folder.segment_of(finding.file) for finding in findings if finding.kind in kinds)
+        return {key for key in keys if key is not None}
 
-    def _mend(self, kinds: set[Kind]) -> None:
+    def _repair(self, kinds: set[Kind]) -> None:
         state = read_checkpoints(self._folder).newest
         self._restore_snapshot_copies(state)
         journal = JournalScan(self._folder, state.lsn if state else None)
@@ -95,8 +95,8 @@ class Repair:
             state = self._salvage(state, journal)
             segments = list(segments_of(state))
         elif self._suspects:
-            state = settle(self._folder, state, journal, self._entropy, self._observer)
-            self._done.append("brought what the journal held into the logs and put a new checkpoint behind it")
+            state = recover_logs(self._folder, state, journal, self._entropy, self._observer)
+            self._done.append("wrote what the journal held to the logs, and a new checkpoint after it")
             segments = list(segments_of(state))
         else:
             if kinds & _CHECKPOINT_KINDS:
@@ -106,7 +106,9 @@ class Repair:
             segments = [(log, segment.info) for log, found in expected.items() for segment in found]
         if self._suspects:
             state, rewritten = cut_damage(self._folder, state, self._suspects, self._lost)
-            self._done += [f"wrote {_name(self._folder, place)} anew without its damage" for place in sorted(rewritten)]
+            self._done += [
+                f"rewrote {_name(self._folder, segment)} without its damage" for segment in sorted(rewritten)
+            ]
             self._to_index |= rewritten
             segments = list(segments_of(state))
         self._rebuild_indexes(segments)
@@ -121,7 +123,7 @@ class Repair:
         found = salvage.run()
         self._suspects |= salvage.suspects
         self._notes += salvage.notes
-        what = "wrote the journal anew" if state else "built the checkpoint again from the logs and the journal"
+        what = "rewrote the journal" if state else "built the checkpoint again from the logs and the journal"
         self._done.append(f"{what}; {len(found.logs)} logs, {sum(map(len, found.logs.values()))} segments")
         return restart_journal(self._folder, self._entropy, found, salvage.events(), salvage.last_lsn)
 
@@ -142,5 +144,5 @@ def _is_beyond_repair(finding: Finding) -> bool:
     return finding.severity is not Severity.INFO and finding.remedy is None
 
 
-def _name(folder: DataFolder, place: Place) -> str:
-    return folder.relative(folder.stem(*place))
+def _name(folder: DataFolder, segment: SegmentKey) -> str:
+    return folder.relative(folder.stem(*segment))

@@ -1,7 +1,7 @@
-"""Work out a checkpoint from the log files themselves, when there is none left or the journal behind it has holes.
+"""Salvage of a checkpoint from the log files, for a folder without one or with a damaged journal.
 
-The log files are taken for the truth and the journal fills in what they lack: records of a log whose last pages
-did not reach the disk, the end of a removal that was under way. What neither has is not made up but told.
+The log files are the source, and the journal supplies what they lack: records whose pages did not reach the disk, and
+the end of an interrupted removal. Data that neither has is reported, never guessed.
 """
 
 from collections.abc import Collection, Iterator
@@ -22,24 +22,24 @@ from goqueue.offline.journal_scan import JournalScan
 from goqueue.offline.log_scan import Measured, measure_log, measure_segment
 from goqueue.offline.repair.lost_and_found import LostAndFound
 from goqueue.offline.repair.recovery import sync_segments
-from goqueue.offline.repair.segment_rewrite import Place
+from goqueue.offline.repair.segment_rewrite import SegmentKey
 from goqueue.offline.state_copies import read_snapshots
 
 __all__ = ["KnownLogs", "NoKnownLogs", "Salvage"]
 
 
 class KnownLogs(Protocol):
-    """Knows from the broker's own state which logs there must be: one without records has no files to tell of it."""
+    """Logs that must exist according to the broker's state: a log without records has no files."""
 
     def restore(self, stream: str, snapshot: bytes) -> None: ...
     def apply(self, event: StateEvent) -> None: ...
     def logs(self) -> Collection[LogId] | None:
-        """None when the state says nothing about it."""
+        """None if the state does not tell."""
         ...
 
 
 class NoKnownLogs:
-    """Knows nothing."""
+    """No knowledge of logs."""
 
     def restore(self, stream: str, snapshot: bytes) -> None:
         pass
@@ -52,7 +52,7 @@ class NoKnownLogs:
 
 
 class _Fate(msgspec.Struct):
-    """What the journal says happened to a log."""
+    """History of a log according to the journal."""
 
     since_lsn: int = 0
     deleted: bool = False
@@ -60,7 +60,7 @@ class _Fate(msgspec.Struct):
     next_offset: int = 0
     written: set[int] = msgspec.field(default_factory=set)
     settled: dict[int, int] = msgspec.field(default_factory=dict)
-    """Segments that were dropped or merged, with the LSN: earlier appends to them mean nothing any more."""
+    """LSN at which a segment was dropped or merged: earlier appends to it are ignored."""
     gone: set[int] = msgspec.field(default_factory=set)
 
 
@@ -70,7 +70,7 @@ class _Loaded(NamedTuple):
 
 
 class Salvage:
-    """Used once: `run` changes files and says what the checkpoint must be."""
+    """One salvage: `run` changes files and returns the new checkpoint."""
 
     def __init__(
         self,
@@ -92,9 +92,9 @@ class Salvage:
         self._snapshot_lsns: dict[str, int] = {}
         self._fates: dict[LogId, _Fate] = {}
         self.notes: list[str] = []
-        """What could not be known."""
-        self.suspects: set[Place] = set()
-        """Segments that have damage to be cut out."""
+        """Facts that could not be determined."""
+        self.suspects: set[SegmentKey] = set()
+        """Segments with damage to be cut out."""
         self.last_lsn = max(journal.newest_lsn, state.lsn if state else 0)
 
     def run(self) -> CheckpointState:
@@ -107,19 +107,19 @@ class Salvage:
         logs = {log: self._log(log) for log in self._names()}
         if not self._had_checkpoint:
             logs |= self._without_files(logs.keys())
-        places = {(log, base) for log, fate in self._fates.items() for base in fate.written}
-        sync_segments(self._folder, places | {(log, infos[-1].base_offset) for log, infos in logs.items() if infos})
+        written = {(log, base) for log, fate in self._fates.items() for base in fate.written}
+        sync_segments(self._folder, written | {(log, infos[-1].base_offset) for log, infos in logs.items() if infos})
         return CheckpointState(0, {str(log): infos for log, infos in logs.items()}, self._snapshots)
 
     def _without_files(self, found: Collection[LogId]) -> dict[LogId, tuple[SegmentInfo, ...]]:
-        """Logs that must be there and have no files, as they never took a record."""
+        """Logs that must exist and have no files, because they never took a record."""
         known = self._known.logs()
         if known is None:
             self.notes.append("partitions that never took a record left no trace, and may be missing now")
         return {log: () for log in sorted(known or ()) if log not in found}
 
     def events(self) -> Iterator[StateEvent]:
-        """State events that no snapshot has."""
+        """State events that are in no snapshot."""
         for entry in self._journal.entries():
             for operation in parse_operations(entry):
                 if isinstance(operation, StateEvent) and entry.lsn > self._snapshot_lsns.get(operation.stream, 0):
@@ -138,7 +138,7 @@ class Salvage:
                 self.notes.append(f"{lost} are lost: changes of state in them, if there were any, are not known")
 
     def _find_snapshots(self) -> None:
-        """The newest readable snapshot of each stream."""
+        """Find the newest readable snapshot of each stream."""
         found = read_snapshots(self._folder, None)
         for copies in sorted(found, key=lambda one: one.snapshot.lsn if one.snapshot else 0):
             if copies.snapshot is None:
@@ -148,7 +148,7 @@ class Salvage:
             stream, lsn = copies.snapshot.stream, copies.snapshot.lsn
             self.last_lsn = max(self.last_lsn, lsn)
             if lsn >= self._snapshots.get(stream, 0):
-                # The newest come last, as recovery takes them in this order.
+                # The newest are last, because recovery restores them in this order.
                 self._snapshots.pop(stream, None)
                 self._snapshots[stream] = self._snapshot_lsns[stream] = lsn
                 if stream.startswith(BUNDLE):
@@ -156,7 +156,7 @@ class Salvage:
                     self._snapshot_lsns.update(dict.fromkeys(members, lsn))
                 self._known.restore(stream, copies.snapshot.payload)
 
-    # What the journal says.
+    # Journal.
 
     def _learn(self, lsn: int, operation: object) -> None:
         match operation:
@@ -175,8 +175,8 @@ class Salvage:
                 self._fate(log).gone.update(bases)
             case MergeSegments(log, bases):
                 self._fate(log).settled.update(dict.fromkeys(bases, lsn))
-                # A cleaned file that is still there was not put in place, or is a later one that was not finished:
-                # the old segments are all there, and stay.
+                # If a cleaned file exists, the merge was not completed, or the file belongs to a later, unfinished
+                # compaction: all old segments exist and are kept.
                 if not self._folder.files.exists(cleaned_path(self._folder.log_folder(log), bases[0])):
                     self._fate(log).gone.update(bases[1:])
 
@@ -184,10 +184,10 @@ class Salvage:
         return self._fates.setdefault(log, _Fate())
 
     def _fill_in(self) -> None:
-        """Write the records that the journal has, also those that the log seems to have.
+        """Write all records of the journal, also those that the log seems to have.
 
-        After a sync that failed the page cache shows bytes that are not on the disk and calls them clean: only
-        writing them again gets them there.
+        After a failed sync the page cache has bytes that are not on the disk, marked as clean: only writing them
+        again brings them to the disk.
         """
         loaded: _Loaded | None = None
         for entry in self._journal.entries():
@@ -211,7 +211,7 @@ class Salvage:
         if not self._folder.files.exists(path):
             folder = self._folder.log_folder(redo.log)
             self._folder.files.make_dirs(folder)
-            # An index of the file that was lost must never meet the new one.
+            # An index of the lost file must not be used with the new file.
             remove_segment_files(self._folder.files, folder, redo.base_offset)
         return _Loaded(path, self._folder.files.open(path, create=True))
 
@@ -234,7 +234,7 @@ class Salvage:
         return sorted((named | with_files) - deleted)
 
     def _log(self, log: LogId) -> tuple[SegmentInfo, ...]:
-        """The segments of a log, from its files."""
+        """Segments of a log, from its files."""
         fate = self._fates.get(log, _Fate())
         measured = self._without_overlap(log, measure_log(self._folder, log, self._progress))
         known_end = max([fate.next_offset, *(info.next_offset for info in self._had.get(log, ()))])
@@ -243,7 +243,7 @@ class Salvage:
             remove_segment_files(self._folder.files, self._folder.log_folder(log), base)
         kept = [one for one in measured if one.info.base_offset not in fate.gone]
         missing = {info.base_offset for info in self._had.get(log, ()) if info.size} - fate.gone - fate.settled.keys()
-        self._tell_missing(log, missing - {one.info.base_offset for one in kept})
+        self._report_missing(log, missing - {one.info.base_offset for one in kept})
         if not kept:
             return (self._empty_segment(log, end),) if end else ()
         self.suspects |= {(log, one.info.base_offset) for one in kept if one.gaps}
@@ -254,7 +254,7 @@ class Salvage:
         )
 
     def _without_overlap(self, log: LogId, measured: list[Measured]) -> list[Measured]:
-        """A merge that was cut short leaves segments whose records are in an earlier one already."""
+        """Segments without those whose records are in an earlier segment, as an interrupted merge leaves them."""
         kept: list[Measured] = []
         for number, one in enumerate(measured):
             if kept and one.info.base_offset <= kept[-1].last_offset:
@@ -271,7 +271,7 @@ class Salvage:
             kept.append(one)
         return kept
 
-    def _tell_missing(self, log: LogId, bases: set[int]) -> None:
+    def _report_missing(self, log: LogId, bases: set[int]) -> None:
         for info in self._had.get(log, ()):
             if info.base_offset in bases:
                 path = self._folder.stem(log, info.base_offset) + LOG_SUFFIX
@@ -280,7 +280,7 @@ class Salvage:
                 remove_segment_files(self._folder.files, self._folder.log_folder(log), info.base_offset)
 
     def _empty_segment(self, log: LogId, base_offset: int) -> SegmentInfo:
-        """Keeps the end of a log that has no records, so that no offset is given out twice."""
+        """Segment that keeps the end of a log without records, so that no offset is assigned twice."""
         folder = self._folder.log_folder(log)
         self._folder.files.make_dirs(folder)
         self._folder.files.open(f"{folder}/{base_offset:020d}{LOG_SUFFIX}", create=True).close()

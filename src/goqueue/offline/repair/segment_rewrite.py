@@ -1,8 +1,8 @@
-"""Write segments anew without their damaged ranges, and build indexes again.
+"""Segment rewrite without damaged ranges, and rebuild of segment indexes.
 
-Nothing in the journal may speak of positions in these files any more: see `restart`. The new file takes the old
-one's name before the checkpoint has the new size. A crash in between leaves a file that ends early, which readers
-step over and a second repair puts right; the other order could lose records.
+The journal must no longer refer to positions in these files; see `journal_restart`. The new file is renamed over the
+old one before the checkpoint has the new size. A crash in between leaves a file that ends early: readers skip the
+missing end, and a second repair corrects the checkpoint. The other order could lose records.
 """
 
 from collections.abc import Collection, Iterable
@@ -20,16 +20,16 @@ from goqueue.offline.data_folder import DataFolder
 from goqueue.offline.repair.lost_and_found import LostAndFound
 from goqueue.offline.verify.segment_check import ENDS_EARLY
 
-__all__ = ["Place", "cut_damage", "rebuild_indexes", "segments_of"]
+__all__ = ["SegmentKey", "cut_damage", "rebuild_indexes", "segments_of"]
 
-Place = tuple[LogId, int]
-"""A segment, by its log and base offset."""
+SegmentKey = tuple[LogId, int]
+"""Log and base offset of a segment."""
 
 
 def cut_damage(
-    folder: DataFolder, state: CheckpointState, suspects: Collection[Place], lost: LostAndFound
-) -> tuple[CheckpointState, set[Place]]:
-    """Rewrite those of the suspected segments that are damaged; returns the new checkpoint and which they were."""
+    folder: DataFolder, state: CheckpointState, suspects: Collection[SegmentKey], lost: LostAndFound
+) -> tuple[CheckpointState, set[SegmentKey]]:
+    """Rewrite the suspected segments that are damaged; returns the new checkpoint and the damaged segments."""
     gaps = {
         (log, info.base_offset): found
         for log, info in segments_of(state)
@@ -38,10 +38,10 @@ def cut_damage(
     lost.write_report()
     logs: dict[str, list[SegmentInfo]] = {name: [] for name in state.logs}
     for log, info in segments_of(state):
-        place = (log, info.base_offset)
-        if place in gaps and any(gap.reason != ENDS_EARLY for gap in gaps[place]):
-            _write_anew(folder, log, info)
-        logs[str(log)].append(_measured(folder, log, info) if place in suspects else info)
+        key = (log, info.base_offset)
+        if key in gaps and any(gap.reason != ENDS_EARLY for gap in gaps[key]):
+            _rewrite(folder, log, info)
+        logs[str(log)].append(_measured(folder, log, info) if key in suspects else info)
     replaced = msgspec.structs.replace(state, logs={name: tuple(infos) for name, infos in logs.items()})
     if replaced != state:
         save_checkpoint(folder.files, folder.path, replaced)
@@ -70,7 +70,7 @@ def _keep_gaps(folder: DataFolder, log: LogId, info: SegmentInfo, lost: LostAndF
     return gaps
 
 
-def _write_anew(folder: DataFolder, log: LogId, info: SegmentInfo) -> None:
+def _rewrite(folder: DataFolder, log: LogId, info: SegmentInfo) -> None:
     files, home = folder.files, folder.log_folder(log)
     stem = folder.stem(log, info.base_offset)
     cleaned = cleaned_path(home, info.base_offset)
@@ -93,7 +93,7 @@ def _write_anew(folder: DataFolder, log: LogId, info: SegmentInfo) -> None:
 
 
 def _measured(folder: DataFolder, log: LogId, info: SegmentInfo) -> SegmentInfo:
-    """What the file has now, up to the size known so far: what may lie beyond it was never confirmed."""
+    """Description of the file as it is now, up to the known size: bytes beyond it were never confirmed."""
     file = folder.files.open(folder.stem(log, info.base_offset) + LOG_SUFFIX)
     size = newest = 0
     try:
@@ -108,7 +108,7 @@ def _measured(folder: DataFolder, log: LogId, info: SegmentInfo) -> SegmentInfo:
 
 
 def rebuild_indexes(folder: DataFolder, segments: Iterable[tuple[LogId, SegmentInfo]]) -> list[str]:
-    """Build the indexes of these segments from their logs; returns the segments by name."""
+    """Build the indexes of these segments from their logs; returns the names of the segments."""
     rebuilt = []
     for log, info in segments:
         stem = folder.stem(log, info.base_offset)

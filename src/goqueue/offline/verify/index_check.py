@@ -1,4 +1,4 @@
-"""Check the indexes of a segment against its records, as a walk over the records passes by."""
+"""Index check of a segment: its index entries are compared with its records during one walk over them."""
 
 import struct
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ class _Entry(NamedTuple):
 
 
 class _IndexFile:
-    """One index file: its entries that are intact, and the first thing wrong of each sort."""
+    """One index file: its intact entries, and the positions of damaged and of wrong ones."""
 
     def __init__(self, files: FileSystem, path: str, magic: bytes) -> None:
         self.exists = files.exists(path)
@@ -55,7 +55,7 @@ class _IndexFile:
             self.damaged.append(whole)
 
     def take(self, start: int, stop: int) -> list[_Entry]:
-        """Entries that point into a range of the log; ranges come in order, what lies before one is passed over."""
+        """Entries that point into a range of the log; calls go forward, entries before the range are skipped."""
         while self._next < len(self.entries) and self.entries[self._next].position < start:
             self._next += 1
         first = self._next
@@ -65,7 +65,7 @@ class _IndexFile:
 
 
 class IndexCheck:
-    """Give it the runs of a segment in order; `findings` then says what is wrong."""
+    """Comparison of the indexes with the runs of a segment, given in order to `follow` and `skip`."""
 
     def __init__(self, files: FileSystem, stem: str, name: str, *, sealed: bool) -> None:
         self._name = name
@@ -77,10 +77,10 @@ class IndexCheck:
         self._newest = 0
         self._newest_is_exact = True
         self.newest_ns = 0
-        """The highest timestamp of all intact records so far."""
+        """Highest timestamp of all intact records so far."""
 
     def follow(self, run: Run) -> int:
-        """Compare with intact records; returns how many they are."""
+        """Compare with intact records; returns their number."""
         start, stop = run.position, run.position + len(run.records)
         offsets = {entry.position: entry for entry in self._offsets.take(start, stop)}
         times = {entry.position: entry for entry in self._times.take(start, stop)}
@@ -103,7 +103,7 @@ class IndexCheck:
         return count + rest.count
 
     def skip(self) -> None:
-        """What comes next is damaged: its timestamps are not known any more, nor whether entries into it are right."""
+        """Note a damaged range: its timestamps are unknown, so entries after it are no longer compared exactly."""
         self._newest_is_exact = False
 
     def _compare(self, run: Run, at: int, offset: _Entry | None, time: _Entry | None) -> None:

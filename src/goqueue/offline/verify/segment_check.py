@@ -1,4 +1,4 @@
-"""Check one segment: every record of its file, then its indexes and what the checkpoint says of it."""
+"""Segment check: every record of its file, then its indexes and its description in the checkpoint."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ FROM_JOURNAL = "written again from the journal, which has these records; a start
 
 
 class SegmentCheck:
-    """One segment, checked once."""
+    """Check of one segment, used once."""
 
     def __init__(
         self, folder: DataFolder, log: LogId, segment: ExpectedSegment, *, sealed: bool, progress: Progress

@@ -1,4 +1,4 @@
-"""Files in a data folder that belong to nothing: left over by a crash, or not GoQueue's."""
+"""Stray files in a data folder: files left by a crash, and files that are not GoQueue's."""
 
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -24,6 +24,7 @@ _SEGMENT = re.compile(r"(\d{20})(\.\w+)", re.ASCII)
 def stray_files(
     folder: DataFolder, logs: Mapping[LogId, Sequence[ExpectedSegment]], *, journal_is_sound: bool
 ) -> Iterator[Finding]:
+    """Findings for files at the top of the folder, in the journal, among the snapshots and in the logs."""
     files = folder.files
     for name in files.list(folder.path):
         if name not in _AT_THE_TOP:

@@ -1,4 +1,4 @@
-"""Check everything in a data folder that matters, down to the last bit, without changing anything."""
+"""Verification of a data folder: every byte that recovery depends on is checked, nothing is changed."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ from goqueue.offline.verify.stray_files import stray_files
 
 __all__ = ["Verification", "bytes_to_check", "verify"]
 
-_JOURNAL_REMEDY = "the journal is written anew; records of these entries that are in the logs are kept"
+_JOURNAL_REMEDY = "the journal is rewritten; records of these entries that are in the logs are kept"
 _ONLY_IN_LOGS = frozenset({Kind.LOG_SURPLUS, Kind.LOG_UNKNOWN})
 _JOURNAL_MISSING = Finding(
     "journal",
@@ -32,7 +32,7 @@ _JOURNAL_MISSING = Finding(
 
 
 class Verification(msgspec.Struct, frozen=True):
-    """What was looked at, and everything found."""
+    """Result of a verification: the amount of data checked, and all findings."""
 
     folder: str
     checkpoint_lsn: int | None
@@ -48,14 +48,14 @@ class Verification(msgspec.Struct, frozen=True):
 
 
 def bytes_to_check(folder: DataFolder) -> int:
-    """How much a verification has to read, for a progress bar."""
+    """Bytes that a verification has to read, for a progress bar."""
     paths = [journal_path(folder.journal, sequence) for sequence in folder.journal_sequences()]
     paths += [folder.stem(log, base) + LOG_SUFFIX for log in folder.log_folders() for base in folder.segment_bases(log)]
     return sum(file_size(folder.files, path) for path in paths)
 
 
 def verify(folder: DataFolder, progress: Progress = NO_PROGRESS) -> Verification:
-    """The caller keeps writers out; `folder.check()` has been passed."""
+    """Verify a folder that passed `folder.check()`; the caller holds its lock."""
     progress.begin("checking", bytes_to_check(folder))
     checkpoints = read_checkpoints(folder)
     state = checkpoints.newest
@@ -115,7 +115,7 @@ def _check_log(
 
 
 def _logs_by_their_files(folder: DataFolder) -> dict[LogId, list[ExpectedSegment]]:
-    """Without a checkpoint, what there is is all that can be expected."""
+    """Logs as their files show them, for a folder without a checkpoint."""
     logs = {}
     for log in folder.log_folders():
         measured = [one.info for one in measure_log(folder, log)]
