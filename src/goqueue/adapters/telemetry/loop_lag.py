@@ -1,4 +1,4 @@
-"""How late the event loop comes to what is due: everybody waits for so long who waits for the broker."""
+"""Event-loop lag: the delay of due callbacks, which every request to the broker waits for."""
 
 import asyncio
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ class _Watch:
 
 @contextmanager
 def loop_lag() -> Iterator[Histogram]:
-    """Watched while inside."""
+    """Histogram of the lag, measured inside the context."""
     watch = _Watch()
     try:
         yield watch.seconds
