@@ -1,4 +1,4 @@
-"""Whatever happened to a folder, repair ends, invents nothing, and leaves a folder that needs no second repair."""
+"""Repair of a folder with any damage ends, invents no data, and leaves a folder that needs no second repair."""
 
 import pytest
 from hypothesis import given, settings
@@ -8,7 +8,7 @@ from goqueue.errors import DataFolderDamaged
 from goqueue.offline.findings import Severity
 from goqueue.offline.repair.repair import needs_repair
 from goqueue.testing import Image, SimulatedFileSystem
-from tests.integration.test_storage_cli_folders import EVERYTHING, checked, content_of, mended, sound_image
+from tests.unit.offline.folders import EVERYTHING, checked, content_of, repaired, sound_image
 
 pytestmark = pytest.mark.slow
 
@@ -55,18 +55,18 @@ def struck(blows: list[Blow]) -> SimulatedFileSystem:
 
 @settings(max_examples=400)
 @given(st.lists(BLOWS, min_size=1, max_size=4))
-def test_any_damage_is_mended_or_named(blows: list[Blow]) -> None:
+def test_any_damage_is_repaired_or_reported(blows: list[Blow]) -> None:
     disk = struck(blows)
     try:
         before = checked("data", disk)
     except DataFolderDamaged as refusal:
         assert "newer version" in refusal.message
         return
-    done = mended("data", disk)
+    done = repaired("data", disk)
     after = checked("data", disk)
     assert needs_repair(after) == ()
     assert after.clean or done.notes
-    assert mended("data", disk, label="again").done == ()
+    assert repaired("data", disk, label="again").done == ()
     if any(finding.severity is Severity.ERROR for finding in after.findings):
         return
     found = content_of("data", disk)
@@ -80,7 +80,7 @@ def test_any_damage_is_mended_or_named(blows: list[Blow]) -> None:
 @given(st.lists(BLOWS.filter(lambda blow: blow[0].endswith(("index", "copy"))), min_size=1, max_size=6))
 def test_damage_to_copies_and_indexes_costs_nothing(blows: list[Blow]) -> None:
     disk = struck(blows)
-    mended("data", disk)
+    repaired("data", disk)
     assert checked("data", disk).clean
     assert content_of("data", disk) == EVERYTHING
 
@@ -94,7 +94,7 @@ def hits_journal_or_checkpoint(blow: Blow) -> bool:
 @given(st.lists(BLOWS.filter(hits_journal_or_checkpoint), min_size=1, max_size=3))
 def test_damage_to_journal_and_checkpoints_costs_no_record(blows: list[Blow]) -> None:
     disk = struck(blows)
-    mended("data", disk)
+    repaired("data", disk)
     assert checked("data", disk).clean
     found = content_of("data", disk)
     assert {log: records for log, records in found.records.items() if records} == {

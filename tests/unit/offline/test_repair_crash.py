@@ -1,4 +1,4 @@
-"""Repair may be killed, or the power may fail, at any moment: run again, it ends where it would have ended."""
+"""A repair interrupted at any moment by a kill or a power cut has the same result when it is run again."""
 
 from collections.abc import Callable
 from functools import cache
@@ -7,15 +7,7 @@ import pytest
 
 from goqueue.testing import Image, Platter, SeededEntropy, SimulatedFileSystem, crash_states
 from goqueue.testing.power_cut import KEPT
-from tests.integration.test_storage_cli_folders import (
-    Content,
-    build,
-    checked,
-    content_of,
-    mended,
-    opened,
-    sound_image,
-)
+from tests.unit.offline.folders import Content, build, checked, content_of, opened, repaired, sound_image
 
 pytestmark = pytest.mark.slow
 
@@ -70,14 +62,14 @@ def test_repair_can_be_run_again_after_a_power_cut_at_any_moment(what: str) -> N
     image = damaged(what)
     assert not checked("data", SimulatedFileSystem(image, first_node=1000)).clean
     first = SimulatedFileSystem(image, first_node=1000)
-    mended("data", first)
+    repaired("data", first)
     changes = list(first.changes)
     wanted = after_repair(first)
     platter, entropy, tried = Platter(image), SeededEntropy(what), 0
     for number in range(len(changes) + 1):
         for state in crash_states(platter, entropy, exhaustive=3, singles=False, samples=2, cuts=1):
             disk = SimulatedFileSystem(state, first_node=5000)
-            mended("data", disk, label="again")
+            repaired("data", disk, label="again")
             assert after_repair(disk) == wanted, (what, number)
             tried += 1
         if number < len(changes):
@@ -93,7 +85,7 @@ def test_what_a_killed_broker_left_in_the_page_cache_is_durable_before_repair_fo
         disk.open(one).write(20, [b"damage"])
     disk.open(name).sync()
     begun = len(disk.changes)
-    mended("data", disk)
+    repaired("data", disk)
     changes = list(disk.changes)
     wanted = after_repair(disk)
     platter = Platter()
@@ -103,7 +95,7 @@ def test_what_a_killed_broker_left_in_the_page_cache_is_durable_before_repair_fo
             continue
         for state in crash_states(platter, SeededEntropy(name), exhaustive=2, singles=False, samples=1, cuts=1):
             left = SimulatedFileSystem(state, first_node=5000)
-            mended("data", left, label="again")
+            repaired("data", left, label="again")
             assert after_repair(left) == wanted, number
 
 
@@ -112,7 +104,7 @@ def test_a_broker_that_starts_after_a_repair_was_cut_short_finds_all_that_is_int
     """Not advised, but it must not make things worse: the second repair is simply not run."""
     image = damaged(what)
     first = SimulatedFileSystem(image, first_node=1000)
-    mended("data", first)
+    repaired("data", first)
     platter = Platter(image)
     before = readable(SimulatedFileSystem(image, first_node=1000))
     for change in first.changes:

@@ -1,4 +1,4 @@
-"""Whatever life a folder has had — retention, compaction, deletion, restarts, crashes — the tools understand it."""
+"""Folders after any history of retention, compaction, deletion, restarts and crashes are verified and repaired."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +13,7 @@ from goqueue.offline.journal_scan import JournalScan
 from goqueue.offline.state_copies import read_checkpoints
 from goqueue.testing import Image, Platter, SeededEntropy, SimulatedFileSystem, crash_states
 from goqueue.testing.power_cut import KEPT
-from tests.integration.test_storage_cli_folders import (
+from tests.unit.offline.folders import (
     AUDIT,
     ORDERS,
     Kept,
@@ -21,8 +21,8 @@ from tests.integration.test_storage_cli_folders import (
     checked,
     checkpoint,
     content_of,
-    mended,
     opened,
+    repaired,
     write,
 )
 
@@ -139,7 +139,7 @@ def test_without_both_checkpoints_every_record_and_event_comes_back(steps: list[
     disk.remove("data/checkpoint")
     disk.remove("data/checkpoint.copy")
     assert Kind.CHECKPOINT_LOST in {finding.kind for finding in checked("data", disk).findings}
-    mended("data", disk)
+    repaired("data", disk)
     assert checked("data", disk).clean
     found = content_of("data", disk)
     with_records = {log for log, records in wanted.records.items() if records}
@@ -165,6 +165,6 @@ def test_after_a_power_cut_verify_blames_nothing_but_the_torn_tail(
         found = checked("data", disk)
         errors = [finding for finding in found.findings if finding.severity is Severity.ERROR]
         assert errors == []
-        mended("data", disk)
+        repaired("data", disk)
         assert checked("data", disk).clean
         content_of("data", disk)

@@ -1,16 +1,10 @@
-"""No flipped bit goes unnoticed, and none costs more than the record it is in."""
+"""Every flipped bit is found, and costs no more than the record or event it is in."""
 
 import pytest
 
 from goqueue.adapters.disk.journal_format import HEAD_SIZE, parse_file_head, parse_frame
 from goqueue.testing import Image, SimulatedFileSystem
-from tests.integration.test_storage_cli_folders import (
-    EVERYTHING,
-    checked,
-    content_of,
-    mended,
-    sound_image,
-)
+from tests.unit.offline.folders import EVERYTHING, checked, content_of, repaired, sound_image
 
 CHECKPOINT_LSN = 5
 
@@ -63,7 +57,7 @@ def test_verify_finds_every_single_flipped_bit(name: str) -> None:
 def test_repair_keeps_everything_but_the_record_or_event_that_a_flipped_bit_is_in(name: str) -> None:
     for position in bytes_that_matter(name, sound_image().contents()[name]):
         disk = flipped(name, position, position % 8)
-        mended("data", disk)
+        repaired("data", disk)
         assert checked("data", disk).clean
         found = content_of("data", disk)
         lost = {

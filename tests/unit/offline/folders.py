@@ -1,10 +1,5 @@
-"""Data folders as a broker leaves them, for the tests of `goqueue storage`, and what must be in them."""
+"""Data folders as a broker leaves them, for the tests of tools for folders at rest, and their expected content."""
 
-import io
-import os
-import subprocess
-import sys
-from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +8,6 @@ from goqueue import codec
 from goqueue.adapters.disk.files import FileSystem, OsFileSystem
 from goqueue.adapters.disk.store import DiskStore, StoreSettings
 from goqueue.adapters.entropy import SystemEntropy
-from goqueue.cli.main import main
 from goqueue.engine.ports import AppendRecords, CreateLog, Entry, StateEvent, Storage
 from goqueue.model.log import LogId
 from goqueue.model.record import Record
@@ -141,7 +135,7 @@ def checked(path: Path | str, files: FileSystem | None = None) -> Verification:
     return verify(DataFolder(files or OsFileSystem(), str(path)))
 
 
-def mended(path: Path | str, files: FileSystem | None = None, label: str = "now") -> RepairOutcome:
+def repaired(path: Path | str, files: FileSystem | None = None, label: str = "now") -> RepairOutcome:
     folder = DataFolder(files or OsFileSystem(), str(path))
     return Repair(folder, SystemEntropy(), RecordingObserver(), label=label).run(verify(folder))
 
@@ -154,34 +148,6 @@ def flip(path: Path, position: int, bit: int = 0) -> None:
 
 def files_of(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
-
-
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-def goqueue(*arguments: object, stdin: int = subprocess.DEVNULL) -> Ran:
-    """Run the real command, as a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "goqueue", *map(str, arguments)],
-        stdin=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "COLUMNS": "200", "PYTHONIOENCODING": "utf-8"},
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return Ran(done.returncode, done.stdout, done.stderr)
-
-
-def goqueue_here(*arguments: object) -> Ran:
-    """The same in this process: for the many variants of what was once seen to work as a command."""
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        code = main(list(map(str, arguments)))
-    return Ran(code, out.getvalue(), err.getvalue())
 
 
 @cache
@@ -205,9 +171,3 @@ def sound_folder(parent: Path) -> Path:
 
 def segment(data: Path, log: LogId, base_offset: int, suffix: str = ".log") -> Path:
     return data / "logs" / log.topic / str(log.partition) / f"{base_offset:020d}{suffix}"
-
-
-def test_the_folder_the_tests_start_from_is_clean_and_complete(tmp_path: Path) -> None:
-    data = sound_folder(tmp_path)
-    assert checked(data).clean
-    assert content_of(data) == EVERYTHING
