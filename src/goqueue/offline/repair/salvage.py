@@ -51,7 +51,7 @@ class NoKnownLogs:
         return None
 
 
-class _Fate(msgspec.Struct):
+class _LogHistory(msgspec.Struct):
     """History of a log according to the journal."""
 
     since_lsn: int = 0
@@ -59,7 +59,7 @@ class _Fate(msgspec.Struct):
     created: bool = False
     next_offset: int = 0
     written: set[int] = msgspec.field(default_factory=set)
-    settled: dict[int, int] = msgspec.field(default_factory=dict)
+    replaced: dict[int, int] = msgspec.field(default_factory=dict)
     """LSN at which a segment was dropped or merged: earlier appends to it are ignored."""
     gone: set[int] = msgspec.field(default_factory=set)
 
@@ -90,7 +90,7 @@ class Salvage:
         self._had_checkpoint = state is not None
         self._snapshots = dict(state.snapshots) if state else {}
         self._snapshot_lsns: dict[str, int] = {}
-        self._fates: dict[LogId, _Fate] = {}
+        self._histories: dict[LogId, _LogHistory] = {}
         self.notes: list[str] = []
         """Facts that could not be determined."""
         self.suspects: set[SegmentKey] = set()
@@ -101,13 +101,13 @@ class Salvage:
         self._read_state()
         for entry in self._journal.entries():
             for operation in parse_operations(entry):
-                self._learn(entry.lsn, operation)
-        self._fill_in()
+                self._record_operation(entry.lsn, operation)
+        self._write_records()
         self._keep_unreadable_journal()
         logs = {log: self._log(log) for log in self._names()}
         if not self._had_checkpoint:
             logs |= self._without_files(logs.keys())
-        written = {(log, base) for log, fate in self._fates.items() for base in fate.written}
+        written = {(log, base) for log, history in self._histories.items() for base in history.written}
         sync_segments(self._folder, written | {(log, infos[-1].base_offset) for log, infos in logs.items() if infos})
         return CheckpointState(0, {str(log): infos for log, infos in logs.items()}, self._snapshots)
 
@@ -158,32 +158,32 @@ class Salvage:
 
     # Journal.
 
-    def _learn(self, lsn: int, operation: object) -> None:
+    def _record_operation(self, lsn: int, operation: object) -> None:
         match operation:
             case RedoRecords(log, base, _, next_offset, _):
-                fate = self._fate(log)
-                fate.written.add(base)
-                fate.next_offset = max(fate.next_offset, next_offset)
+                history = self._history(log)
+                history.written.add(base)
+                history.next_offset = max(history.next_offset, next_offset)
             case CreateLog(log):
-                self._fates[log] = _Fate(lsn, created=True)
+                self._histories[log] = _LogHistory(lsn, created=True)
                 self._had.pop(log, None)
             case DeleteLog(log):
-                self._fates[log] = _Fate(lsn, deleted=True)
+                self._histories[log] = _LogHistory(lsn, deleted=True)
                 self._had.pop(log, None)
             case DropSegments(log, bases):
-                self._fate(log).settled.update(dict.fromkeys(bases, lsn))
-                self._fate(log).gone.update(bases)
+                self._history(log).replaced.update(dict.fromkeys(bases, lsn))
+                self._history(log).gone.update(bases)
             case MergeSegments(log, bases):
-                self._fate(log).settled.update(dict.fromkeys(bases, lsn))
+                self._history(log).replaced.update(dict.fromkeys(bases, lsn))
                 # If a cleaned file exists, the merge was not completed, or the file belongs to a later, unfinished
                 # compaction: all old segments exist and are kept.
                 if not self._folder.files.exists(cleaned_path(self._folder.log_folder(log), bases[0])):
-                    self._fate(log).gone.update(bases[1:])
+                    self._history(log).gone.update(bases[1:])
 
-    def _fate(self, log: LogId) -> _Fate:
-        return self._fates.setdefault(log, _Fate())
+    def _history(self, log: LogId) -> _LogHistory:
+        return self._histories.setdefault(log, _LogHistory())
 
-    def _fill_in(self) -> None:
+    def _write_records(self) -> None:
         """Write all records of the journal, also those that the log seems to have.
 
         After a failed sync the page cache has bytes that are not on the disk, marked as clean: only writing them
@@ -199,8 +199,8 @@ class Salvage:
             loaded.file.close()
 
     def _is_needed(self, lsn: int, redo: RedoRecords) -> bool:
-        fate = self._fates[redo.log]
-        return not fate.deleted and lsn > fate.since_lsn and lsn > fate.settled.get(redo.base_offset, 0)
+        history = self._histories[redo.log]
+        return not history.deleted and lsn > history.since_lsn and lsn > history.replaced.get(redo.base_offset, 0)
 
     def _load(self, redo: RedoRecords, loaded: _Loaded | None) -> _Loaded:
         path = self._folder.stem(redo.log, redo.base_offset) + LOG_SUFFIX
@@ -225,24 +225,26 @@ class Salvage:
     # Logs.
 
     def _names(self) -> list[LogId]:
-        deleted = {log for log, fate in self._fates.items() if fate.deleted}
+        deleted = {log for log, history in self._histories.items() if history.deleted}
         for log in deleted:
             for base in self._folder.segment_bases(log):
                 remove_segment_files(self._folder.files, self._folder.log_folder(log), base)
-        named = set(self._had) | {log for log, fate in self._fates.items() if not fate.deleted}
+        named = set(self._had) | {log for log, history in self._histories.items() if not history.deleted}
         with_files = {log for log in self._folder.log_folders() if self._folder.segment_bases(log)}
         return sorted((named | with_files) - deleted)
 
     def _log(self, log: LogId) -> tuple[SegmentInfo, ...]:
         """Segments of a log, from its files."""
-        fate = self._fates.get(log, _Fate())
+        history = self._histories.get(log, _LogHistory())
         measured = self._without_overlap(log, measure_log(self._folder, log, self._progress))
-        known_end = max([fate.next_offset, *(info.next_offset for info in self._had.get(log, ()))])
+        known_end = max([history.next_offset, *(info.next_offset for info in self._had.get(log, ()))])
         end = max([known_end, *(one.info.next_offset for one in measured)])
-        for base in fate.gone:
+        for base in history.gone:
             remove_segment_files(self._folder.files, self._folder.log_folder(log), base)
-        kept = [one for one in measured if one.info.base_offset not in fate.gone]
-        missing = {info.base_offset for info in self._had.get(log, ()) if info.size} - fate.gone - fate.settled.keys()
+        kept = [one for one in measured if one.info.base_offset not in history.gone]
+        missing = (
+            {info.base_offset for info in self._had.get(log, ()) if info.size} - history.gone - history.replaced.keys()
+        )
         self._report_missing(log, missing - {one.info.base_offset for one in kept})
         if not kept:
             return (self._empty_segment(log, end),) if end else ()
