@@ -52,8 +52,15 @@ def test_an_untouched_copy_keeps_every_contract(copy: Path) -> None:
         ("engine/wrong.py", "import goqueue.adapters.wrong", "imports point down"),
         ("gateways/wrong.py", "import goqueue.adapters.wrong", "imports point down"),
         ("newcomer.py", "", "imports point down"),
-        ("client/wrong.py", "import goqueue.engine.wrong", "know no server code"),
-        ("spark/wrong.py", "import goqueue.core.wrong", "know no server code"),
+        ("app/wrong.py", "import goqueue.offline.wrong", "imports point down"),
+        ("offline/wrong.py", "import goqueue.app.wrong", "imports point down"),
+        ("offline/wrong.py", "import goqueue.spark.wrong", "imports point down"),
+        ("adapters/wrong.py", "import goqueue.offline.wrong", "imports point down"),
+        ("client/wrong.py", "import goqueue.engine.wrong", "client knows no server code"),
+        ("client/wrong.py", "import goqueue.offline.wrong", "client knows no server code"),
+        ("spark/wrong.py", "import goqueue.core.wrong", "Spark knows no server code"),
+        ("spark/wrong.py", "import goqueue.app.wrong", "Spark knows no server code"),
+        ("spark/wrong.py", "import goqueue.offline.repair.repair", "Spark knows no server code"),
         ("core/wrong.py", "import goqueue.core.other", "State machines do not know each other"),
         ("gateways/wrong.py", "import goqueue.gateways.other", "Gateways do not know each other"),
         ("adapters/wrong.py", "import goqueue.adapters.other", "Adapters do not know each other"),
@@ -63,7 +70,7 @@ def test_an_untouched_copy_keeps_every_contract(copy: Path) -> None:
     ],
 )
 def test_a_wrong_import_is_caught(copy: Path, module: str, code: str, contract: str) -> None:
-    for package in ("core", "engine", "gateways", "adapters"):
+    for package in ("core", "engine", "gateways", "adapters", "app", "offline", "spark"):
         add(copy, f"{package}/other.py", "")
         add(copy, f"{package}/wrong.py", "")
     add(copy, module, code)

@@ -11,18 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.integration.test_storage_cli_folders import (
-    ORDERS,
-    Ran,
-    append,
-    flip,
-    goqueue,
-    goqueue_here,
-    opened,
-    segment,
-    sound_folder,
-    write,
-)
+from tests.integration.storage_command import Ran, goqueue, goqueue_here
+from tests.unit.offline.folders import ORDERS, append, flip, opened, segment, sound_folder, write
 
 COMMANDS = [("inspect",), ("verify",), ("repair", "--yes"), ("dump",)]
 

@@ -13,17 +13,8 @@ from goqueue import codec
 from goqueue.engine.ports import AppendRecords, CreateLog
 from goqueue.model.log import LogId
 from goqueue.model.record import Record
-from tests.integration.test_storage_cli_folders import (
-    ORDERS,
-    T0,
-    flip,
-    goqueue,
-    goqueue_here,
-    opened,
-    segment,
-    sound_folder,
-    write,
-)
+from tests.integration.storage_command import goqueue, goqueue_here
+from tests.unit.offline.folders import ORDERS, T0, flip, opened, segment, sound_folder, write
 
 MIXED = LogId("mixed", 0)
 

@@ -15,14 +15,14 @@ from goqueue.engine.broker import CATALOG
 from goqueue.engine.ports import CreateLog, StateEvent
 from goqueue.model.log import LogId
 from goqueue.model.topic import TopicConfig, topic_name
-from tests.integration.test_storage_cli_folders import (
+from tests.integration.storage_command import goqueue
+from tests.unit.offline.folders import (
     EVERYTHING,
     ORDERS,
     append,
     checkpoint,
     content_of,
     flip,
-    goqueue,
     opened,
     segment,
     sound_folder,

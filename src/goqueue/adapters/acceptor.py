@@ -1,7 +1,7 @@
-"""Acceptor of a listener: takes connections from the kernel, as many as there may be, and refuses the others.
+"""Acceptor of a listener: accepts connections up to a limit, and refuses the others with a reason.
 
-What the event loop itself does is not enough. It accepts whatever has come before anything is counted, so a burst of
-connections takes every descriptor of the process, and it does not say why it closes those beyond.
+The accept loop of asyncio accepts all waiting connections before any is counted, so a burst of connections takes all
+descriptors of the process, and it gives clients no reason when it closes a connection.
 """
 
 import asyncio
@@ -14,14 +14,14 @@ from goqueue.engine.traffic import ListenerTraffic
 __all__ = ["SocketAcceptor"]
 
 TOGETHER = 64
-"""Accepted in one step of the event loop; others have their turn in between."""
+"""Connections accepted in one step of the event loop, so that other work runs in between."""
 PAUSE_S = 0.5
-"""After the system had no descriptor left; meanwhile connections wait in the backlog."""
+"""Pause after the system ran out of descriptors; meanwhile connections wait in the backlog."""
 READ_BYTES = 64 * 1024
 
 
 class SocketAcceptor:
-    """See `goqueue.engine.traffic.Acceptor`; `told` hears when the listener is full, and why it cannot accept."""
+    """See `goqueue.engine.traffic.Acceptor`; `told` is called if the listener is full or cannot accept."""
 
     def __init__(
         self, listener: socket.socket, most: int, traffic: ListenerTraffic, told: Callable[[str, str], None]
@@ -96,7 +96,7 @@ class SocketAcceptor:
             self._told("connections are refused", f"{self._most} connections are open, which is the limit")
 
     def _pause(self, error: OSError) -> None:
-        """Where the system has run out of descriptors or memory, trying again at once would only burn time."""
+        """Stop accepting for a while: the system has no descriptors or memory left, and a retry at once would fail."""
         self._loop.remove_reader(self._listener)
         self._paused = self._loop.call_later(PAUSE_S, self._loop.add_reader, self._listener, self._accept)
         if not self._is_failing:

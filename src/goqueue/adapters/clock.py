@@ -1,4 +1,4 @@
-"""The one place that reads the clock."""
+"""Clock of this machine; no other module of the broker reads a clock."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ __all__ = ["SystemClock"]
 class SystemClock:
     """Wall time of this machine."""
 
-    # The function itself: it is asked several times for each request.
+    # The C function itself, because it is called several times per request.
     now_ns = staticmethod(cast(Callable[[], InstantNs], time.time_ns))
 
     async def sleep_ms(self, duration_ms: int) -> None:

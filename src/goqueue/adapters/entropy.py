@@ -1,4 +1,4 @@
-"""The one place that draws randomness."""
+"""Entropy of the operating system; no other module of the broker draws random numbers."""
 
 import os
 
@@ -6,7 +6,7 @@ __all__ = ["SystemEntropy"]
 
 
 class SystemEntropy:
-    """The operating system's generator."""
+    """Random generator of the operating system."""
 
     def token_bytes(self, length: int) -> bytes:
         return os.urandom(length)

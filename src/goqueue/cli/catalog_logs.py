@@ -18,7 +18,7 @@ _events: msgspec.msgpack.Decoder[CatalogEvent] = msgspec.msgpack.Decoder(Catalog
 
 
 class CatalogLogs:
-    """See `goqueue.adapters.disk.tools.salvage.KnownLogs`. What cannot be understood is passed over."""
+    """See `goqueue.offline.repair.salvage.KnownLogs`. What cannot be understood is passed over."""
 
     def __init__(self) -> None:
         self._catalog = Catalog()

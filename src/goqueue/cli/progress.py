@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from goqueue.adapters.disk.tools.findings import NO_PROGRESS, Progress
+from goqueue.offline.findings import NO_PROGRESS, Progress
 
 if TYPE_CHECKING:
     from rich import progress

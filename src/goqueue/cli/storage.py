@@ -11,7 +11,7 @@ from goqueue.cli.output import Output, OutputOption, print_answer
 from goqueue.errors import InvalidRequest
 
 if TYPE_CHECKING:
-    from goqueue.adapters.disk.tools.layout import DataFolder
+    from goqueue.offline.data_folder import DataFolder
 
 __all__ = ["DumpFormat", "Values", "app"]
 
@@ -46,10 +46,10 @@ def inspect(data: DataArgument, output: OutputOption = Output.TABLE) -> None:
 
     Example: goqueue storage inspect /var/lib/goqueue
     """
-    from goqueue.adapters.disk.tools.inspect import inspect as inspect_folder
-    from goqueue.adapters.disk.tools.read_only import is_locked
     from goqueue.cli.progress import progress_bar
     from goqueue.cli.storage_tables import print_inspection
+    from goqueue.offline.inspection import inspect as inspect_folder
+    from goqueue.offline.read_only_files import is_locked
 
     folder = _read_only(data)
     in_use = is_locked(folder.lock_path)
@@ -68,9 +68,9 @@ def verify(data: DataArgument, output: OutputOption = Output.TABLE) -> None:
 
     Example: goqueue storage verify /var/lib/goqueue
     """
-    from goqueue.adapters.disk.tools.verify import verify as verify_folder
     from goqueue.cli.progress import progress_bar
     from goqueue.cli.storage_tables import print_verification
+    from goqueue.offline.verify.verification import verify as verify_folder
 
     folder = _read_only(data)
     lock = folder.hold()
@@ -102,8 +102,8 @@ def repair(
     """
     from goqueue.adapters.clock import SystemClock
     from goqueue.adapters.disk.files import OsFileSystem
-    from goqueue.adapters.disk.tools.layout import DataFolder
     from goqueue.cli.storage_repair import run_repair
+    from goqueue.offline.data_folder import DataFolder
 
     folder = _opened(DataFolder(OsFileSystem(), data))
     raise typer.Exit(run_repair(folder, dry_run=dry_run, yes=yes, output=output, now_ns=SystemClock().now_ns()))
@@ -140,11 +140,11 @@ def dump(
     Example: goqueue storage dump /var/lib/goqueue orders/0 --from-time 15m --format json
     """
     from goqueue.adapters.clock import SystemClock
-    from goqueue.adapters.disk.tools.dump import Dump
-    from goqueue.adapters.disk.tools.read_only import is_locked
     from goqueue.cli.storage_dump import print_records
     from goqueue.cli.times import parse_instant
     from goqueue.model.log import LogId
+    from goqueue.offline.dump import Dump
+    from goqueue.offline.read_only_files import is_locked
 
     folder = _read_only(data)
     since = None if from_time is None else parse_instant(from_time, now_ns=SystemClock().now_ns())
@@ -162,8 +162,8 @@ def dump(
 
 
 def _read_only(data: str) -> "DataFolder":
-    from goqueue.adapters.disk.tools.layout import DataFolder
-    from goqueue.adapters.disk.tools.read_only import ReadOnlyFileSystem
+    from goqueue.offline.data_folder import DataFolder
+    from goqueue.offline.read_only_files import ReadOnlyFileSystem
 
     return _opened(DataFolder(ReadOnlyFileSystem(), data))
 

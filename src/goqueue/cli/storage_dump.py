@@ -10,10 +10,10 @@ from typing import Any, Protocol
 import msgspec
 
 from goqueue import codec
-from goqueue.adapters.disk.tools.dump import DamagedRange
 from goqueue.cli.storage import DumpFormat, Values
 from goqueue.cli.times import instant_text
 from goqueue.model.record import Flag, Record
+from goqueue.offline.dump import DamagedRange
 
 __all__ = ["print_records"]
 

@@ -7,11 +7,6 @@ from datetime import UTC, datetime
 import msgspec
 import typer
 
-from goqueue.adapters.disk.tools.findings import Finding, Severity
-from goqueue.adapters.disk.tools.layout import DataFolder
-from goqueue.adapters.disk.tools.lost_and_found import Cut
-from goqueue.adapters.disk.tools.repair import Mended, Repair, needs_repair
-from goqueue.adapters.disk.tools.verify import Verification, verify
 from goqueue.adapters.entropy import SystemEntropy
 from goqueue.cli.catalog_logs import CatalogLogs
 from goqueue.cli.failures import Refused
@@ -20,6 +15,11 @@ from goqueue.cli.progress import progress_bar
 from goqueue.cli.storage_tables import print_findings, print_verification
 from goqueue.errors import GoQueueError
 from goqueue.model.log import Damage, LogId
+from goqueue.offline.data_folder import DataFolder
+from goqueue.offline.findings import Finding, Severity
+from goqueue.offline.repair.lost_and_found import Cut
+from goqueue.offline.repair.repair import Repair, RepairOutcome, needs_repair
+from goqueue.offline.verify.verification import Verification, verify
 
 __all__ = ["run_repair"]
 
@@ -115,7 +115,7 @@ def _ask(before: Verification, todo: tuple[Finding, ...], output: Output) -> Non
     typer.confirm(f"Mend {before.folder} now?", abort=True)
 
 
-def _print_report(done: Mended, after: Verification, *, mended: bool) -> None:
+def _print_report(done: RepairOutcome, after: Verification, *, mended: bool) -> None:
     for step in done.done:
         print(f"- {step}")
     if done.cuts:

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from goqueue.adapters.disk.tools.findings import Finding, Severity
-from goqueue.adapters.disk.tools.inspect import DiskUse, Inspection, LogFacts
-from goqueue.adapters.disk.tools.verify import Verification
 from goqueue.cli.output import print_table
 from goqueue.cli.times import bytes_text, instant_text
+from goqueue.offline.findings import Finding, Severity
+from goqueue.offline.inspection import DiskUse, Inspection, LogFacts
+from goqueue.offline.verify.verification import Verification
 
 __all__ = ["print_findings", "print_inspection", "print_verification"]
 

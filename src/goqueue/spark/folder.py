@@ -11,10 +11,10 @@ from typing import Literal
 
 import pyarrow as pa
 
-from goqueue.adapters.disk.tools.offline import OfflineFolder
 from goqueue.client.message import RawBatch
 from goqueue.errors import InvalidRequest
 from goqueue.model.log import LogId
+from goqueue.offline.reader import OfflineFolder
 from goqueue.spark.broker import Places, TopicShape
 from goqueue.spark.failures import plainly
 from goqueue.spark.options import ReadOptions

@@ -10,7 +10,7 @@ import pytest
 
 from goqueue.cli.main import main
 from tests.behaviour.serving import Server, free_port, running_server
-from tests.integration.test_storage_cli_folders import flip, sound_folder
+from tests.unit.offline.folders import flip, sound_folder
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,8 @@ from tests.integration.cli.routes import COMMAND_BY_ROUTE
 from tests.integration.cli.server_stories import SERVER_STORIES
 from tests.integration.cli.stories import STORIES
 from tests.integration.cli.walk import COMMANDS, Step, command_of, options_left
-from tests.integration.test_storage_cli_folders import sound_folder
 from tests.spark.pipeline_stories import PIPELINE_STORIES
+from tests.unit.offline.folders import sound_folder
 
 ELSEWHERE = {"server": SERVER_STORIES, "pipeline": PIPELINE_STORIES}
 """Told in test_server.py, and in tests/spark/test_every_pipeline.py."""

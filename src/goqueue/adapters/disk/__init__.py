@@ -1,1 +1,1 @@
-"""The data folder."""
+"""Storage in a data folder."""

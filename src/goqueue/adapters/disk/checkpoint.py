@@ -1,8 +1,8 @@
-"""What the node knew at one LSN, so that recovery reads only the journal behind it.
+"""Checkpoint: the state of the node at one LSN, so that recovery reads only the journal after it.
 
 The file: magic `GQCP`, version u8, 3 zeros, CRC-32C u32 of the body, body (msgpack). Snapshots of state
-machines lie beside it, one each in the same frame with magic `GQSN`. Both are kept twice, so that one damaged
-sector costs nothing. To change a layout raise VERSION; `parse` refuses versions it does not know.
+machines are files of their own in the same frame with magic `GQSN`. Both are kept twice, so that one damaged
+sector loses nothing. To change a layout raise VERSION; `parse` refuses unknown versions.
 """
 
 import errno
@@ -41,7 +41,7 @@ _HEAD = struct.Struct(">4sB3xI")
 
 
 class CheckpointState(msgspec.Struct, frozen=True):
-    """The segments of every log, and which snapshot of each state stream is the newest."""
+    """Segments of every log, and the LSN of the newest snapshot of each state stream."""
 
     lsn: int = 0
     logs: dict[str, tuple[SegmentInfo, ...]] = {}
@@ -49,7 +49,7 @@ class CheckpointState(msgspec.Struct, frozen=True):
 
 
 class SnapshotFile(msgspec.Struct, frozen=True):
-    """One state machine's snapshot with its own name in it, since the file is named by a digest."""
+    """Snapshot of one state machine with its stream name, because the file is named by a digest."""
 
     stream: str
     lsn: int
@@ -61,7 +61,7 @@ def seal(magic: bytes, body: bytes) -> bytes:
 
 
 def parse(magic: bytes, content: bytes) -> bytes | None:
-    """The body, or None when it is not intact."""
+    """Body of the file, or None if it is not intact."""
     if len(content) < _HEAD.size:
         return None
     body = content[_HEAD.size :]
@@ -74,11 +74,11 @@ def _save_twice(files: FileSystem, path: str, content: bytes) -> None:
 
 
 Report = Callable[[str, str], None]
-"""Is told of a file that is there and cannot be used, and why."""
+"""Callback for an existing file that cannot be used: path and reason."""
 
 
 def no_report(path: str, reason: str) -> None:
-    """For those who look at both copies themselves."""
+    """Report that does nothing, for callers that compare both copies themselves."""
 
 
 def _intact_bodies(files: FileSystem, path: str, magic: bytes, report: Report) -> list[bytes]:
@@ -101,7 +101,7 @@ def _intact_body(files: FileSystem, path: str, magic: bytes, report: Report) -> 
 
 
 def load_checkpoint(files: FileSystem, folder: str, report: Report = no_report) -> CheckpointState | None:
-    """The newest intact copy."""
+    """Newest intact copy of the checkpoint."""
     bodies = _intact_bodies(files, f"{folder}/{CHECKPOINT}", b"GQCP", report)
     states = [msgspec.msgpack.decode(body, type=CheckpointState) for body in bodies]
     return max(states, key=lambda state: state.lsn, default=None)
@@ -124,13 +124,13 @@ def save_snapshots(files: FileSystem, folder: str, lsn: int, snapshots: Mapping[
 
 
 def load_snapshot(files: FileSystem, folder: str, stream: str, lsn: int, report: Report = no_report) -> bytes | None:
-    """A snapshot's payload, or None when neither copy is intact."""
+    """Payload of a snapshot, or None if neither copy is intact."""
     bodies = _intact_bodies(files, snapshot_path(folder, stream, lsn), b"GQSN", report)
     return msgspec.msgpack.decode(bodies[0], type=SnapshotFile).payload if bodies else None
 
 
 def remove_old_snapshots(files: FileSystem, folder: str, current: Mapping[str, int]) -> None:
-    """Remove snapshots that a newer one of the same stream, or the end of the stream, has replaced."""
+    """Remove snapshots of streams that have a newer one or no longer exist."""
     wanted = {snapshot_path(folder, stream, lsn) for stream, lsn in current.items()}
     for name in files.list(f"{folder}/{SNAPSHOTS}"):
         path = f"{folder}/{SNAPSHOTS}/{name}"

@@ -1,4 +1,4 @@
-"""Make a checkpoint: sync the logs, write the snapshots, then say up to where the journal is no longer needed."""
+"""Checkpoint work: sync the logs, write the snapshots, then save the LSN up to which the journal is not needed."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ __all__ = ["CheckpointWork"]
 
 
 class CheckpointWork:
-    """Everything is picked up at one moment, between two writes; `run` then goes beside later writes."""
+    """One checkpoint. The constructor captures the state between two writes; `run` may run during later writes."""
 
     def __init__(
         self,
@@ -44,8 +44,8 @@ class CheckpointWork:
             try:
                 log.sync(segments)
             except OSError as error:
-                # The kernel may have dropped what it could not write, and would not say so again. The journal still
-                # has it, so the journal must be kept from here on.
+                # The kernel may have dropped pages that it could not write, and reports that once only. The journal
+                # has their content, so it must be kept from here on.
                 log.sync_failed = True
                 log.failure = LogReadOnly(refusal_of(error, log.id).message)
                 raise log.failure from error

@@ -1,8 +1,8 @@
-"""Compaction by key: of all records with a key, in sealed segments, only the newest stays.
+"""Compaction by key: of the records with the same key in sealed segments, only the newest stays.
 
-Sealed segments are written anew, several small ones into one, into `{base}.cleaned`. The journal then says that
-they take the place of the old ones, and only then are files renamed and removed: a crash at any point leaves
-either the old segments or the new.
+Sealed segments are rewritten to `{base}.cleaned`, several small ones to one file. A journal entry then replaces the
+old segments by the new ones, and only after it files are renamed and removed: a crash at any point leaves either the
+old segments or the new ones.
 """
 
 from array import array
@@ -22,12 +22,12 @@ from goqueue.engine.ports import CompactionPolicy
 __all__ = ["KEYS_PER_PASS", "CleanedSegments", "CompactionWork"]
 
 KEYS_PER_PASS = 500_000
-"""Keys remembered at a time, about 80 MB; a log with more is compacted in several passes."""
+"""Maximum of keys held in memory, about 80 MB; a log with more keys is compacted in several passes."""
 BREATHE_AFTER_BYTES = 64 * 1024
 
 
 class CleanedSegments(msgspec.Struct, frozen=True):
-    """Old segments whose remaining records are in the first one's cleaned file."""
+    """Old segments whose remaining records are in the cleaned file of the first."""
 
     base_offsets: tuple[int, ...]
     kept_bytes: int
@@ -35,7 +35,7 @@ class CleanedSegments(msgspec.Struct, frozen=True):
 
 
 class CompactionWork:
-    """`run` reads and writes files of its own only, so it goes beside appends and reads."""
+    """One compaction. `run` writes only files of its own, so appends and reads may go on meanwhile."""
 
     def __init__(
         self, files: FileSystem, log: DiskLog, segments: Sequence[Segment], policy: CompactionPolicy, segment_bytes: int
@@ -51,7 +51,7 @@ class CompactionWork:
     def run(self) -> None:
         try:
             self._compact()
-            # The journal is about to say that these files count, so they must have names that outlive a crash.
+            # The journal entry will refer to these files, so their names must be durable before it.
             self._files.sync_dir(self.log.folder)
         except OSError as error:
             if not self.log.removed:
@@ -59,7 +59,7 @@ class CompactionWork:
             self.cleaned = []
 
     def discard(self, cleaned: CleanedSegments) -> None:
-        """Remove what was written for segments of which one has been dropped meanwhile."""
+        """Remove the cleaned file of segments if one of them was dropped meanwhile."""
         self._files.remove(cleaned_path(self.log.folder, cleaned.base_offsets[0]))
 
     def _compact(self) -> None:
@@ -87,7 +87,7 @@ class CompactionWork:
                 self._breathe(found)
 
     def _seen(self, run: Run) -> Buffer:
-        """The records of a run that somebody may see, now or before."""
+        """Records of a run without those that were never visible."""
         first, end = run.first_offset, run.last_offset + 1
         if not self.policy.never_seen.range_cardinality(first, end):
             return run.records
@@ -97,7 +97,7 @@ class CompactionWork:
         return codec.pick(run.records, array("q", others).tobytes())[0]
 
     def _newest_by_key(self, segment: Segment, records: Buffer, latest: dict[bytes, int]) -> dict[bytes, int]:
-        """`latest`, for a compacted segment with its own keys, each of which is the newest unless a later one came."""
+        """`latest`, for a compacted segment plus its own keys, each the newest unless a later segment has it."""
         if segment.info.base_offset >= self.log.clean_before:
             return latest
         own: dict[bytes, int] = {}
@@ -116,7 +116,7 @@ class CompactionWork:
             for segment in group:
                 for found in segment.walk():
                     if isinstance(found, Gap):
-                        # A segment with damage is left for `goqueue storage repair`, which says what it cuts.
+                        # A damaged segment is left for `goqueue storage repair`, which reports what it cuts out.
                         self._files.remove(path)
                         return
                     records = self._seen(found)
@@ -137,6 +137,6 @@ class CompactionWork:
             self.cleaned.append(CleanedSegments(bases, size, dropped))
 
     def _breathe(self, run: Run) -> None:
-        """Let others have the interpreter: this is in no hurry, and every publish beside it would wait for its turn."""
+        """Pause for other threads: compaction is not urgent, and publishes would wait for the interpreter."""
         if len(run.records) >= BREATHE_AFTER_BYTES:
             self._files.breathe()

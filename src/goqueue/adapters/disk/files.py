@@ -1,4 +1,4 @@
-"""The few file-system calls the store is built on, so that a simulated disk can stand in for the real one."""
+"""File-system interface of the store, small enough for a simulated disk to implement, and the real file system."""
 
 import contextlib
 import errno
@@ -38,7 +38,7 @@ _WRITE_AND_WAIT = 7
 
 
 class Space(Protocol):
-    """Room on the disk that holds a path, in bytes."""
+    """Space on the disk that holds a path, in bytes."""
 
     @property
     def total(self) -> int: ...
@@ -85,7 +85,7 @@ class _OsSpace:
 
 @functools.cache
 def _sync_file_range() -> Callable[[int, int, int, int], int]:
-    """Python has no function for it. What calls those of C is loaded when there is something to write back."""
+    """The C function, which Python does not offer; `ctypes` is imported only when it is first used."""
     import ctypes
 
     function = ctypes.CDLL(None).sync_file_range
@@ -94,7 +94,7 @@ def _sync_file_range() -> Callable[[int, int, int, int], int]:
 
 
 class _OsFile:
-    """Calls on a descriptor do not name the file in their errors, so it is named here."""
+    """File of the operating system. Errors of calls on a descriptor lack the file name, so it is added here."""
 
     def __init__(self, fd: int, path: str) -> None:
         self._fd = fd
@@ -150,20 +150,20 @@ class _OsFile:
             raise self._named(error) from error
 
     def begin_write_back(self, position: int, length: int) -> None:
-        """Have the disk begin with what was just written, while its sync is still to come: that waits for less then.
+        """Start writing bytes to the disk before their sync, which then takes less time.
 
-        To say that the pages are not needed is how Python can say so; what is being written stays in the page cache.
+        POSIX_FADV_DONTNEED starts the write-back of dirty pages; pages being written stay in the page cache.
         """
         try:  # noqa: SIM105  # four calls less for each write
             os.posix_fadvise(self._fd, position, length, os.POSIX_FADV_DONTNEED)
         except OSError:
-            # The sync will say what is wrong.
+            # The sync will report the error.
             pass
 
     def write_back(self, position: int, length: int) -> None:
-        """Bring dirty pages to the disk bit by bit. Proves nothing, but leaves little to do for the sync behind it.
+        """Write dirty pages to the disk in small steps. They are durable only after a sync, which then takes less time.
 
-        A sync of many megabytes at once fills the disk's queue, and the journal's next sync has to wait behind it.
+        A sync of many megabytes at once fills the disk's queue and delays the next sync of the journal.
         """
         sync_file_range = _sync_file_range()
         for start in range(position, position + length, WRITE_BACK_BYTES):
@@ -180,12 +180,12 @@ class _OsFile:
             fd, self._fd = self._fd, -1
             os.close(fd)
 
-    # A reader in another thread may still use a file its segment has let go of: the last one to drop it closes it.
+    # A reader in another thread may still use a file that its segment has released: the last reference closes it.
     __del__ = close
 
 
 class MissingFile:
-    """Stands in for a file that should be there and is not: it reads as empty and takes no writes."""
+    """Placeholder for a file that should exist and does not: it reads as empty and refuses writes."""
 
     def size(self) -> int:
         return 0
@@ -215,7 +215,7 @@ class MissingFile:
 
 
 class DiscardedFile:
-    """Stands in for a file whose content is not needed: it takes every write and keeps nothing."""
+    """Placeholder for a file whose content is not needed: it accepts writes and keeps nothing."""
 
     def size(self) -> int:
         return 0
@@ -244,12 +244,12 @@ class DiscardedFile:
 
 @contextlib.contextmanager
 def _freed_later(path: str) -> Iterator[None]:
-    """Have the space of a file that loses its name given back by another thread: for a large one that takes long."""
+    """Free the space of a file that loses its name in another thread, because that is slow for a large file."""
     try:
         is_large = os.lstat(path).st_size >= FREED_LATER_BYTES
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW) if is_large else None
     except OSError:
-        # There is none, or it is nobody's to look into: whoever removes it will say so.
+        # It does not exist or cannot be opened: the removal will report that.
         fd = None
     try:
         yield
@@ -262,7 +262,7 @@ _freeing = ThreadPoolExecutor(1, "gq-free")
 
 
 class OsFileSystem:
-    """The operating system's own files."""
+    """File system of the operating system."""
 
     def open(self, path: str, *, create: bool = False) -> File:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
@@ -278,9 +278,9 @@ class OsFileSystem:
             return []
 
     def make_dirs(self, path: str) -> None:
-        """Make the folder and those above it, each one durable in its parent.
+        """Create the folder and its parents, each durable in its parent.
 
-        A folder that is there already may be the work of a process that was killed before it could sync the parent.
+        An existing folder may have been created by a process that was killed before it could sync the parent.
         """
         parent = os.path.dirname(os.path.abspath(path))
         if os.path.isdir(path):
@@ -313,11 +313,11 @@ class OsFileSystem:
         return _OsSpace(path)
 
     def breathe(self) -> None:
-        """For long work in a thread of its own: leave disk and interpreter to others for a moment."""
+        """Pause of long work in a background thread, so that other threads get the disk and the interpreter."""
         threading.Event().wait(BREATH_S)
 
     def lock(self, path: str) -> File | None:
-        """Take the lock file for this process, or return None when another one has it."""
+        """Lock the file for this process; None if another process holds the lock."""
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -328,7 +328,7 @@ class OsFileSystem:
 
 
 def is_no_room(error: OSError) -> bool:
-    """The disk, or this user's share of it, is full."""
+    """True if the disk or the user's quota is full."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -341,7 +341,7 @@ def file_size(files: FileSystem, path: str) -> int:
 
 
 def read_whole(files: FileSystem, path: str) -> bytes:
-    """Content of a small file; empty when it is not there, or a folder has its name."""
+    """Content of a small file; empty if it does not exist or is a folder."""
     try:
         file = files.open(path)
     except (FileNotFoundError, IsADirectoryError):
@@ -353,7 +353,7 @@ def read_whole(files: FileSystem, path: str) -> bytes:
 
 
 def write_atomically(files: FileSystem, path: str, content: bytes) -> None:
-    """Replace a small file so that a crash leaves the old content or the new, never a mixture."""
+    """Replace a small file; a crash leaves the old content or the new, never a mixture."""
     temporary = path + ".tmp"
     try:
         file = files.open(temporary, create=True)
@@ -365,7 +365,7 @@ def write_atomically(files: FileSystem, path: str, content: bytes) -> None:
         file.write(0, [content])
         file.sync()
     except OSError:
-        # What little room there is must not stay with a file that was not completed.
+        # An incomplete file must not keep the little space that is left.
         with contextlib.suppress(OSError):
             files.remove(temporary)
         raise
@@ -380,7 +380,7 @@ def write_atomically(files: FileSystem, path: str, content: bytes) -> None:
 
 
 def set_aside(files: FileSystem, path: str) -> str:
-    """Give another name to a folder that has the name of a file; returns the name."""
+    """Rename a folder that has the name of a file; returns the new name."""
     number = 1
     while files.exists(aside := f"{path}.aside-{number}"):
         number += 1
@@ -389,7 +389,7 @@ def set_aside(files: FileSystem, path: str) -> str:
 
 
 def remove_file(files: FileSystem, path: str) -> None:
-    """Remove a file; a folder in its place is not ours, and is set aside."""
+    """Remove a file; a folder in its place is not GoQueue's and is renamed instead."""
     try:
         files.remove(path)
     except IsADirectoryError:

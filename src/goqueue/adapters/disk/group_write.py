@@ -1,7 +1,7 @@
-"""Write a group of entries: records to their logs, then all entries to the journal in one call.
+"""Group write: the records of several entries go to their logs, then all entries to the journal in one call.
 
-An entry happens as a whole or not at all. When a log cannot be written, the entries that touch it are refused,
-and with them every other log those entries touch goes back to its last confirmed end.
+An entry is written as a whole or not at all. If a log cannot be written, the entries that touch it are refused, and
+every other log that those entries touch is rewound to its last confirmed end.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,11 +19,11 @@ __all__ = ["OPERATION_OVERHEAD", "GroupWrite", "journal_size", "no_room", "refus
 
 NO_ENDS: Mapping[LogId, int] = {}
 OPERATION_OVERHEAD = 320
-"""Bytes that an operation may cost in the journal beyond its payload: heads, and a name of up to 255 bytes."""
+"""Maximum of journal bytes of an operation beyond its payload: heads, and a name of up to 255 bytes."""
 
 
 def journal_size(entry: Entry) -> int:
-    """Room that is certainly enough for an entry in the journal."""
+    """Upper bound of the journal bytes of an entry."""
     size = FRAME_HEAD.size + OPERATION_OVERHEAD * len(entry)
     for operation in entry:
         if isinstance(operation, StateEvent):
@@ -41,7 +41,7 @@ def no_room(where: object, error: OSError) -> DiskFull:
 
 
 def refusal_of(error: OSError, where: object) -> GoQueueError:
-    """What a failed write means to the one who asked for it."""
+    """Error for the caller of a failed write."""
     if is_no_room(error):
         return no_room(where, error)
     return LogReadOnly(f"{where} refuses writes: {error.strerror or error}")
@@ -54,7 +54,7 @@ class _Staged(NamedTuple):
 
 
 class GroupWrite:
-    """One group, used once."""
+    """Write of one group, used once."""
 
     def __init__(
         self,
@@ -67,17 +67,17 @@ class GroupWrite:
     ) -> None:
         self._entries = entries
         self._sizes = sizes
-        """The `journal_size` of each."""
+        """`journal_size` of each entry."""
         self._logs = logs
         self._journal = journal
         self._make_log = make_log
         self._staged: list[_Staged | None] = []
         self._failures = dict(failures)
-        """Of logs that could not be written."""
+        """Errors of logs that could not be written."""
         self.outcomes: list[GoQueueError | None] = []
 
     def run(self) -> None:
-        """Fill `outcomes`; an OSError means that the journal failed, and nothing of the group has happened."""
+        """Write and fill `outcomes`; an OSError means that the journal failed and no entry was written."""
         touched: dict[LogId, None] = {}
         for entry, size in zip(self._entries, self._sizes, strict=True):
             refusal = self._refuse(entry, size)
@@ -108,7 +108,7 @@ class GroupWrite:
         if size > MAX_FRAME:
             return RecordTooLarge(f"{size} bytes in one write, the limit is {MAX_FRAME}", hint="send smaller batches")
         if len(entry) == 1 or (len(entry) == 2 and isinstance(entry[1], StateEvent)):
-            # Nearly all entries: an event touches no log.
+            # The usual entry: an event, which touches no log.
             first = entry[0]
             if isinstance(first, StateEvent):
                 return None
@@ -139,7 +139,7 @@ class GroupWrite:
         return None
 
     def _refuse_append(self, log: LogId, records: Buffer, ends: Mapping[LogId, int]) -> GoQueueError | None:
-        """`ends` says where the operations before this one in the same entry leave a log."""
+        """Error if the records cannot be appended; `ends` has the log ends after earlier operations of the entry."""
         found = self._logs.get(log)
         if found is None and log not in ends:
             return UnknownLog(f"there is no log {log}")
@@ -180,7 +180,7 @@ class GroupWrite:
             self._failures[log] = refusal_of(error, log)
 
     def _refuse_with_failed(self) -> set[LogId]:
-        """Refuse every entry that touches a failed log, and every log such an entry touches; returns these logs."""
+        """Refuse all entries that touch a failed log, and all logs that these entries touch; returns these logs."""
         reasons = dict(self._failures)
         spreading = True
         while spreading:
@@ -204,7 +204,7 @@ class GroupWrite:
         return set(reasons)
 
     def failed_logs(self) -> list[tuple[LogId, GoQueueError]]:
-        """Logs that take no more writes because of this group."""
+        """Logs that accept no more writes because of this group."""
         return [(log, reason) for log, reason in self._failures.items() if isinstance(reason, LogReadOnly)]
 
     def _forget_created(self, entry: Entry) -> None:

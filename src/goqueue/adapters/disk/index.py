@@ -2,8 +2,8 @@
 
 File: a 16-byte head (magic, version, zeros, CRC-32C), then entries of i64 number, u32 position in the `.log`
 file, CRC-32C of those twelve bytes. The number is the record's offset (`.index`), or the highest timestamp of
-all records before it (`.timeindex`). An index is a view of the log: whatever is missing or damaged is built
-again from the log, so it needs no care at a crash.
+all records before it (`.timeindex`). An index is derived from the log: missing or damaged entries are rebuilt from
+the log, so a crash needs no special handling.
 
 To change the layout, raise VERSION: a file of another version is treated as missing and rebuilt.
 """
@@ -23,11 +23,11 @@ _NUMBER = struct.Struct(">q")
 
 
 class DamagedIndex(Exception):
-    """An entry does not match its checksum; the index must be rebuilt from the log."""
+    """Entry with a wrong checksum; the index must be rebuilt from the log."""
 
 
 class SparseIndex:
-    """Entries of one segment in memory, in the order of the log."""
+    """Index entries of one segment in memory, in log order."""
 
     def __init__(self, magic: bytes) -> None:
         self._head = self._make_head(magic)
@@ -42,7 +42,7 @@ class SparseIndex:
         return len(self._entries) // ENTRY_SIZE
 
     def load(self, content: bytes) -> None:
-        """Take the entries of a file; none when it is not an index of this kind and version."""
+        """Load the entries of a file; none if it is not an index of this kind and version."""
         whole = len(content) - len(content) % ENTRY_SIZE
         self._entries = bytearray(content[ENTRY_SIZE:whole] if content[:ENTRY_SIZE] == self._head else b"")
 
@@ -50,7 +50,7 @@ class SparseIndex:
         self._entries += entries
 
     def entry(self, number: int) -> tuple[int, int]:
-        """The (number, position) of one entry, checked."""
+        """Number and position of one entry, after a check of its checksum."""
         start = number * ENTRY_SIZE if number >= 0 else len(self._entries) + number * ENTRY_SIZE
         value, position, crc = _ENTRY.unpack_from(self._entries, start)
         if crc != crc32c(self._entries[start : start + 12]):
@@ -58,7 +58,7 @@ class SparseIndex:
         return value, position
 
     def floor(self, value: int, *, inclusive: bool) -> int:
-        """Which entry is the last with a number below (or, inclusive, at) `value`; -1 when there is none."""
+        """Index of the last entry with a number below (or, if inclusive, at) `value`; -1 if there is none."""
         limit = value + 1 if inclusive else value
         low, high = 0, len(self)
         while low < high:
@@ -67,8 +67,8 @@ class SparseIndex:
                 low = middle + 1
             else:
                 high = middle
-        # Only the two between which the value lies are checked: if they are sound and it does lie there, a damaged
-        # one on the way has misled nobody.
+        # Only the two entries around the value are checked: if they are intact and the value lies between them, a
+        # damaged entry on the way did not change the result.
         if low > 0 and self.entry(low - 1)[0] >= limit:
             raise DamagedIndex
         if low < len(self) and self.entry(low)[0] < limit:
@@ -76,11 +76,11 @@ class SparseIndex:
         return low - 1
 
     def cut(self, size: int) -> None:
-        """Forget entries that point at or beyond a log of `size` bytes."""
+        """Remove entries that point at or beyond `size` bytes of the log."""
         self.keep(self.count_below(size))
 
     def count_below(self, size: int) -> int:
-        """How many entries point into the first `size` bytes of the log."""
+        """Number of entries that point into the first `size` bytes of the log."""
         low, high = 0, len(self)
         while low < high:
             middle = (low + high) // 2
@@ -91,10 +91,10 @@ class SparseIndex:
         return low
 
     def keep(self, count: int) -> None:
-        """Forget all but the first `count` entries."""
+        """Remove all but the first `count` entries."""
         del self._entries[count * ENTRY_SIZE :]
 
     def content(self, start: int, stop: int) -> bytes:
-        """Bytes of the file for entries `start` to `stop`, with the head when they are the first."""
+        """File content of entries `start` to `stop`, with the head if `start` is 0."""
         body = bytes(self._entries[start * ENTRY_SIZE : stop * ENTRY_SIZE])
         return body if start else self._head + body

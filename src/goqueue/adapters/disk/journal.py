@@ -1,10 +1,10 @@
-"""The node's journal: every change goes through it, and one sync makes all waiting changes durable.
+"""Journal of the node: every change is written to it, and one sync makes all waiting changes durable.
 
-Files have a fixed size and are used again after a checkpoint: overwriting blocks that are already there makes a
-sync about half as dear as extending a file. The next file is made ready ahead, in another thread: a new name has to
-be synced before an entry in it counts, and no write should wait for that.
+Files have a fixed size and are reused after a checkpoint: a sync of overwritten blocks takes about half the time of a
+sync of an extended file. The next file is prepared in another thread, because a new name must be synced before an
+entry in the file counts, and no write should wait for that.
 
-A restart appends to the file in which the journal ended, so it needs no room on the disk.
+A restart appends to the last file of the journal, so it needs no disk space.
 """
 
 import errno
@@ -38,7 +38,7 @@ def journal_sequence(name: str) -> int | None:
 
 
 class JournalFile(NamedTuple):
-    """A file that takes no more entries: it can be used again once everything up to `last_lsn` is elsewhere."""
+    """Full journal file; it can be reused once a checkpoint covers `last_lsn`."""
 
     sequence: int
     last_lsn: int
@@ -46,7 +46,7 @@ class JournalFile(NamedTuple):
 
 
 class JournalEnd(NamedTuple):
-    """Where the next entry belongs, as recovery has found it."""
+    """End of the journal as found by recovery: the position of the next entry."""
 
     sequence: int
     nonce: int
@@ -54,7 +54,7 @@ class JournalEnd(NamedTuple):
 
 
 class _Fresh(NamedTuple):
-    """A file without entries whose name is durable."""
+    """Empty journal file with a durable name."""
 
     file: File
     sequence: int
@@ -62,7 +62,7 @@ class _Fresh(NamedTuple):
 
 
 class Journal:
-    """Appends entries. One owner writes; `sync` and `prepare` may run in other threads meanwhile."""
+    """Journal writer. One owner writes; `sync` and `prepare` may run in other threads meanwhile."""
 
     def __init__(self, files: FileSystem, folder: str, entropy: Entropy, file_bytes: int) -> None:
         self._files = files
@@ -73,28 +73,28 @@ class Journal:
         self._spare: list[str] = []
         self._next: _Fresh | None = None
         self._names = threading.Lock()
-        """Whoever holds it gives files their names: `_spare` and `_next` are theirs."""
+        """Lock for naming files; protects `_spare` and `_next`."""
         self._sequence = 0
-        """Of the current file."""
+        """Nonce of the current file."""
         self._last_sequence = 0
-        """The highest that was given to a file."""
+        """Highest sequence number given to a file."""
         self._nonce = 0
         self._capacity = file_bytes
         """Size of the current file."""
         self._position = file_bytes
         self._begun_position = file_bytes
-        """Up to which the disk was told to begin with the current file."""
+        """Position in the current file up to which write-back was started."""
         self._staged: list[Buffer] = []
         self._staged_bytes = 0
         self._staged_lsn = Lsn(0)
         self.written_lsn = Lsn(0)
         self.durable_lsn = Lsn(0)
-        # Only `sync` removes from the left and only the owner adds at the right, so no lock is needed.
+        # Only `sync` removes from the left and only the owner appends at the right, so no lock is needed.
         self._unsynced: deque[File] = deque()
 
     @property
     def live_bytes(self) -> int:
-        """Bytes that recovery would have to read."""
+        """Bytes that recovery would read."""
         used = sum(file.used_bytes for file in self._full) if self._full else 0
         return used + (self._position - HEAD_SIZE if self._unsynced else 0)
 
@@ -107,9 +107,9 @@ class Journal:
         end: JournalEnd | None = None,
         unused: Iterable[int] = (),
     ) -> None:
-        """Go on after recovery: at `end`, or in a fresh file. `unused` files hold no entry.
+        """Continue after recovery: at `end`, or in a new file. `unused` files have no entry.
 
-        On a full disk there may be no fresh file: then every write is refused until there is room for one.
+        On a full disk there may be no new file: then writes are refused until there is space for one.
         """
         self._full = [file for file in full if end is None or file.sequence != end.sequence]
         self._last_sequence = last_sequence
@@ -129,7 +129,7 @@ class Journal:
                 raise
 
     def _resume(self, end: JournalEnd) -> None:
-        """Append behind the last entry: everything before it is durable, and nothing behind it counts."""
+        """Append after the last entry: everything before it is durable, and everything after it is ignored."""
         file = self._files.open(journal_path(self._folder, end.sequence))
         self._sequence, self._nonce = end.sequence, end.nonce
         self._capacity = file.size()
@@ -139,15 +139,15 @@ class Journal:
     # Writing.
 
     def make_room(self, length: int, kept: int = 0) -> None:
-        """Have room for entries of that many bytes in the current file, so that nothing fails half-way for space.
+        """Ensure space for entries of `length` bytes in the current file, so that no write fails half-way.
 
-        `kept` more bytes are left free, for entries that matter more on a full disk.
+        `kept` more bytes stay free, for entries that are more important on a full disk.
         """
         if self._position + length + kept > self._capacity:
             self._rotate(max(self._file_bytes, HEAD_SIZE + length + kept))
 
     def stage(self, parts: list[Buffer], operations: int) -> None:
-        """Take an entry for the next `flush`."""
+        """Add an entry to the next `flush`."""
         lsn = Lsn(self._staged_lsn + 1)
         frame = encode_frame(parts, operations, self._nonce, lsn, self.durable_lsn)
         for part in frame:
@@ -156,7 +156,7 @@ class Journal:
         self._staged_lsn = lsn
 
     def flush(self) -> None:
-        """Write what is staged to the page cache, in one call."""
+        """Write the staged entries to the page cache, in one call."""
         staged, self._staged = self._staged, []
         size, self._staged_bytes = self._staged_bytes, 0
         if staged:
@@ -165,13 +165,13 @@ class Journal:
             self.written_lsn = self._staged_lsn
 
     def begin_sync(self) -> None:
-        """Have the disk begin with what is written, for the owner, who does something else before it is synced."""
+        """Start write-back of the written bytes; called by the owner if a sync will follow later."""
         begun, self._begun_position = self._begun_position, self._position
         if begun < self._position:
             self._unsynced[-1].begin_write_back(begun, self._position - begun)
 
     def sync(self) -> Lsn:
-        """Make everything durable that was written before the call; returns up to which LSN that is."""
+        """Make all earlier writes durable; returns the last durable LSN."""
         lsn = self.written_lsn
         files = tuple(self._unsynced)
         for file in files:
@@ -182,20 +182,20 @@ class Journal:
         return lsn
 
     def sync_now(self) -> None:
-        """As `sync`, for the owner, who may not take files from the queue while the other thread does."""
+        """`sync` for the owner, which must not take files from the queue while another thread does."""
         lsn = self.written_lsn
         for file in tuple(self._unsynced):
             file.sync()
         self.durable_lsn = max(self.durable_lsn, lsn)
 
     def prepare(self) -> None:
-        """Have the next file ready before it is needed."""
+        """Prepare the next file before it is needed."""
         with self._names:
             if self._next is None and self._position > self._capacity // 4:
                 self._next = self._make_file()
 
     def give_back_spares(self) -> None:
-        """Remove the files kept for later, but for one; what is ready to be used next counts as that one."""
+        """Remove all spare files but one; a prepared next file counts as that one."""
         with self._names:
             kept = 0 if self._next is not None else 1
             while len(self._spare) > kept:
@@ -204,7 +204,7 @@ class Journal:
 
     def _rotate(self, file_bytes: int) -> None:
         with self._names:
-            # Taken only when nothing can fail any more: a file that is named must not be named again.
+            # `_next` is cleared only when no step can fail any more: a file must not be named twice.
             self._next = self._next or self._make_file()
             file, sequence, nonce = self._next
             if file_bytes > self._file_bytes:
@@ -229,7 +229,7 @@ class Journal:
         except OSError:
             with suppress(OSError):
                 if spare is None:
-                    # It would keep what little room there is.
+                    # The file would keep the little space that is left.
                     self._files.remove(path)
                 else:
                     self._files.rename(path, spare)
@@ -247,20 +247,20 @@ class Journal:
         return _Fresh(file, sequence, nonce)
 
     def _allocate(self, file: File, length: int, path: str) -> None:
-        """Have blocks for the file. Not even tried without the room: others would find the disk full meanwhile."""
+        """Allocate blocks for the file; not tried without enough space, as other writers would find the disk full."""
         if length - file.size() > self._files.space(self._folder).free:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
         file.allocate(length)
 
-    # Using files again.
+    # Reuse of files.
 
     def release(self, lsn: int) -> None:
-        """Everything up to `lsn` is safe elsewhere: files that hold nothing newer are free."""
+        """Free the files without entries after `lsn`, after a checkpoint that covers them."""
         with self._names:
             self._full = [file for file in self._full if file.last_lsn > lsn or not self._recycle(file)]
 
     def _recycle(self, file: JournalFile) -> bool:
-        """False when the disk refuses: the file then stays, to no harm, until the next checkpoint."""
+        """Reuse or remove a file; False if the disk refuses: the file then stays until the next checkpoint."""
         path = journal_path(self._folder, file.sequence)
         try:
             if len(self._spare) < SPARE_FILES:
@@ -274,7 +274,7 @@ class Journal:
         return True
 
     def _adopt_spares(self) -> None:
-        """Use files that an earlier run left free; those too many are removed."""
+        """Adopt the spare files of an earlier run; surplus files are removed."""
         names = [name for name in self._files.list(self._folder) if name.startswith(SPARE_PREFIX)]
         paths = [f"{self._folder}/{name}" for name in names]
         self._spare = paths[:SPARE_FILES]

@@ -1,16 +1,16 @@
-"""Bytes of the journal.
+"""Journal format: the bytes of journal files.
 
 A file begins with a 32-byte head: magic `GQJL`, version u8, 3 zeros, sequence number u64, nonce u64, CRC-32C
 of those 24 bytes, 4 zeros. Frames follow, one per entry, 40-byte head and then the operations:
 
     [0:2] magic `GJ`   [2] version   [3] zero   [4:8] CRC-32C from byte 8 to the end of the frame
-    [8:12] length of the operations   [12:16] how many there are
-    [16:24] nonce of the file   [24:32] LSN   [32:40] the LSN known to be durable when this was written
+    [8:12] length of the operations   [12:16] number of operations
+    [16:24] nonce of the file   [24:32] LSN   [32:40] the last durable LSN at the time of writing
 
-The nonce is random and known to no client, so neither the remains of an earlier use of the file nor record
-values made to look like frames can be taken for entries. The durable LSN tells damage from a torn tail: an
-unreadable entry that a later one calls durable was once on disk whole; one that none calls durable was never
-confirmed to anyone.
+The nonce is random and unknown to clients, so neither old content of a reused file nor record values that imitate
+frames can be taken for entries. The durable LSN distinguishes damage from a torn tail: an unreadable entry that a
+later entry records as durable was complete on disk once; an entry that no later one records as durable was never
+confirmed.
 
 An operation: kind u8, name length u16, body length u32, name, body. To change the layout, raise VERSION and
 keep a reader for the version before it for one release: the journal of an unclean stop must still replay.
@@ -50,7 +50,7 @@ FRAME_HEAD = struct.Struct(">4sIIIQQQ")
 HEAD_SIZE = 32
 MAX_FRAME = 24 * 1024 * 1024
 JOINED_BYTES = 4096
-"""An entry of up to so many bytes is copied into one piece, which costs less than to look at each of its parts."""
+"""Maximum size of an entry that is copied into one buffer, which is cheaper than writing its parts."""
 
 _FILE_HEAD = struct.Struct(">4sB3xQQ")
 _CHECKED = struct.Struct(">IIQQQ")
@@ -62,7 +62,7 @@ _RECORDS, _EVENT, _CREATE, _DELETE, _DROP, _MERGE = 1, 2, 3, 4, 5, 6
 
 
 class RedoRecords(NamedTuple):
-    """Records with the place they have in the log, so that doing it twice changes nothing."""
+    """Records with their position in the log, so that applying them twice changes nothing."""
 
     log: LogId
     base_offset: int
@@ -72,7 +72,7 @@ class RedoRecords(NamedTuple):
 
 
 class MergeSegments(NamedTuple):
-    """Compaction: the first segment's cleaned file takes the place of all of them."""
+    """Compaction: the cleaned file of the first segment replaces all of them."""
 
     log: LogId
     base_offsets: tuple[int, ...]
@@ -82,7 +82,7 @@ Redo = RedoRecords | StateEvent | CreateLog | DeleteLog | DropSegments | MergeSe
 
 
 class Frame(NamedTuple):
-    """One entry as read back."""
+    """One entry as read from the journal."""
 
     lsn: int
     durable_lsn: int
@@ -97,7 +97,7 @@ def file_head(sequence: int, nonce: int) -> bytes:
 
 
 def parse_file_head(data: Buffer) -> tuple[int, int] | None:
-    """Sequence and nonce, or None when this is no intact head of a journal file of this version."""
+    """Sequence number and nonce, or None if this is not an intact head of this version."""
     if len(data) < HEAD_SIZE:
         return None
     _, _, sequence, nonce = _FILE_HEAD.unpack_from(data)
@@ -105,7 +105,7 @@ def parse_file_head(data: Buffer) -> tuple[int, int] | None:
 
 
 def first_nonce(data: memoryview) -> int | None:
-    """The nonce as the first frame tells it, for a file whose head is damaged."""
+    """Nonce in the first frame, for a file with a damaged head."""
     if len(data) < HEAD_SIZE + FRAME_HEAD.size:
         return None
     nonce: int = FRAME_HEAD.unpack_from(data, HEAD_SIZE)[4]
@@ -119,7 +119,7 @@ def encode_records(name: bytes, base_offset: int, position: int, next_offset: in
 
 def encode_operation(operation: StateEvent | CreateLog | DeleteLog | DropSegments | MergeSegments) -> list[Buffer]:
     if isinstance(operation, StateEvent):
-        # Nearly all of them are; a pattern would take apart each one twice.
+        # The usual operation; matching by pattern is slower.
         stream = operation.stream.encode()
         return [_OPERATION.pack(_EVENT, len(stream), len(operation.payload)) + stream, operation.payload]
     match operation:
@@ -153,7 +153,7 @@ def encode_frame(parts: list[Buffer], operations: int, nonce: int, lsn: int, dur
 
 
 def parse_frame(data: memoryview, at: int, nonce: int) -> Frame | None:
-    """The frame at a position of a journal file's content, or None when there is no intact one of this file."""
+    """Frame at a position in the content of a journal file, or None if there is no intact frame of this file."""
     if at + FRAME_HEAD.size > len(data):
         return None
     magic, crc, length, operations, frame_nonce, lsn, durable = FRAME_HEAD.unpack_from(data, at)
@@ -166,7 +166,7 @@ def parse_frame(data: memoryview, at: int, nonce: int) -> Frame | None:
 
 
 def parse_operations(frame: Frame) -> Iterator[Redo]:
-    """The operations of an intact frame."""
+    """Operations of an intact frame."""
     at = 0
     for _ in range(frame.operations):
         kind, name_length, body_length = _OPERATION.unpack_from(frame.body, at)

@@ -1,4 +1,4 @@
-"""A partition's log: segments in order, of which the last takes appends."""
+"""Log of a partition: segments in order; the last one takes appends."""
 
 import os
 from bisect import bisect_right
@@ -24,12 +24,12 @@ CLEANED_SUFFIX = ".cleaned"
 
 
 def cleaned_path(folder: str, base_offset: int) -> str:
-    """Where a compaction puts what is to become the segment of that base offset."""
+    """Path of the file that compaction writes to replace the segment with this base offset."""
     return f"{folder}/{base_offset:020d}{CLEANED_SUFFIX}"
 
 
 def remove_segment_files(files: FileSystem, folder: str, base_offset: int) -> None:
-    """Remove what there is of a segment; the `.log` goes last, so that no index is ever left alone for good."""
+    """Remove the files of a segment; the `.log` is removed last, so that no index file stays behind alone."""
     for suffix in (*SIDE_SUFFIXES, LOG_SUFFIX):
         path = f"{folder}/{base_offset:020d}{suffix}"
         if files.exists(path):
@@ -37,9 +37,9 @@ def remove_segment_files(files: FileSystem, folder: str, base_offset: int) -> No
 
 
 class DiskLog:
-    """Appends, reads and forgets whole segments. One owner writes; any thread reads.
+    """Log on disk: appends, reads, and removal of whole segments. One owner writes; any thread reads.
 
-    The tuple of segments is replaced, never changed in place, so a reader works on the one it has picked up.
+    The tuple of segments is replaced, never changed in place, so a reader keeps the one it started with.
     """
 
     def __init__(
@@ -71,13 +71,13 @@ class DiskLog:
         self.failure: GoQueueError | None = None
         self.sync_failed = False
         self.clean_before = 0
-        """Offsets below this one are in segments that have been compacted against each other."""
+        """Offset below which segments have been compacted against each other."""
         self.clean_horizon_ns = 0
-        """When they were, tombstones older than this one were left out."""
+        """Timestamp before which tombstones were removed by that compaction."""
         self.synced_before = 0
-        """Segments that end below this offset are in the checkpoint: the journal will not write to them again."""
+        """Offset below which segments are in the checkpoint: the journal will not write to them again."""
         self.merged_lsn = 0
-        """The entry of the journal that finished the last compaction."""
+        """LSN of the entry that finished the last compaction."""
 
     @property
     def start_offset(self) -> int:
@@ -102,7 +102,7 @@ class DiskLog:
     # Writing.
 
     def takes(self, records: Buffer) -> bool:
-        """Whether these follow on what is here, and there is nothing wrong with it."""
+        """True if the records continue the log and the log accepts writes."""
         end = 0
         if self._segments:
             last = self._segments[-1]
@@ -110,7 +110,7 @@ class DiskLog:
         return self.failure is None and int.from_bytes(records[8:16], "big") == end
 
     def stage(self, records: Buffer, next_offset: int) -> tuple[int, int]:
-        """Take records for the next `flush`; returns the segment's base offset and the position in its file."""
+        """Add records to the next `flush`; returns the base offset of the segment and the position in its file."""
         if not self._segments or 0 < self._segments[-1].info.size > self._segment_bytes - len(records):
             self._roll(self.next_offset)
         last = self._segments[-1]
@@ -121,7 +121,7 @@ class DiskLog:
             self._segments[-1].flush()
             self._segments[-1].seal()
         if not self._segments or not self._files.exists(self.folder):
-            # In recovery also when the log is not new: a later entry deletes it, and has removed the folder.
+            # In recovery the folder of an old log may be missing as well: a later entry deletes the log.
             self._files.make_dirs(self.folder)
         segment = Segment(self._files, self.folder, SegmentInfo(base_offset, base_offset, 0, 0), self._open_segments)
         segment.create(keep_content=keep_content)
@@ -129,13 +129,13 @@ class DiskLog:
         self._segments = (*self._segments, segment)
 
     def flush(self) -> None:
-        """Write what is staged to the page cache."""
+        """Write the staged records to the page cache."""
         if self._segments:
             last = self._segments[-1]
             last.flush()
 
     def confirm(self) -> None:
-        """The staged records are in the journal too: this is the end to go back to when a later write fails."""
+        """Confirm the end of the log: the records are in the journal too. A failed write later rewinds to this end."""
         info = None
         if self._segments:
             last = self._segments[-1]
@@ -143,7 +143,7 @@ class DiskLog:
         self._good = (self._segments, info)
 
     def rewind(self) -> None:
-        """Go back to the last confirmed end."""
+        """Rewind to the last confirmed end."""
         rolled = self._segments[len(self._good[0]) :]
         self._segments, info = self._good
         if info is not None:
@@ -152,7 +152,7 @@ class DiskLog:
             remove_segment_files(self._files, self.folder, segment.info.base_offset)
 
     def refuse(self, reason: GoQueueError) -> None:
-        """Go back after a write failed; for good, unless the disk was merely full."""
+        """Rewind after a failed write, and refuse further writes unless the disk was full."""
         self.rewind()
         if not isinstance(reason, DiskFull):
             self.failure = reason
@@ -160,9 +160,9 @@ class DiskLog:
     # Recovery.
 
     def redo(self, base_offset: int, position: int, records: Buffer, next_offset: int) -> None:
-        """Do again an append that the journal holds."""
+        """Repeat an append from the journal."""
         if not self._segments or base_offset > self._segments[-1].info.base_offset:
-            # Where the journal lost entries to damage, what the log itself kept of them stays.
+            # Records of entries that the journal lost to damage stay in the log.
             if self._segments and self._segments[-1].info.next_offset < base_offset:
                 self._segments[-1].take_rest(base_offset)
             self._roll(base_offset, keep_content=True)
@@ -171,13 +171,13 @@ class DiskLog:
         self.confirm()
 
     def discard(self, base_offset: int) -> None:
-        """Keep nothing of a segment that is removed later on."""
+        """Discard the content of a segment that a later entry removes."""
         for segment in self._segments:
             if segment.info.base_offset == base_offset:
                 segment.discard()
 
     def keep_rest(self) -> None:
-        """Count intact records that follow on the known end as part of the log."""
+        """Extend the log by intact records after the known end."""
         while True:
             if self._segments:
                 self._segments[-1].keep_rest()
@@ -188,7 +188,7 @@ class DiskLog:
         self.confirm()
 
     def cut_tail(self) -> int:
-        """Drop bytes and files beyond the known end; returns how many bytes."""
+        """Remove bytes and files beyond the known end; returns the number of bytes."""
         known = {segment.info.base_offset for segment in self._segments}
         dropped = self._segments[-1].cut_file() if self._segments else 0
         for name in self._files.list(self.folder):
@@ -201,7 +201,7 @@ class DiskLog:
         return dropped
 
     def missing_files(self) -> list[Damage]:
-        """Segments whose file is gone. The newest is made again, empty, so that appending can go on."""
+        """Segments whose file is missing. The file of the newest is created empty, so that appends can continue."""
         gone = [segment for segment in self._segments if not self._files.exists(segment.path)]
         if gone and gone[-1] is self._segments[-1]:
             self._files.make_dirs(self.folder)
@@ -219,12 +219,12 @@ class DiskLog:
         return tuple(segment for segment in self._segments if segment.unsynced)
 
     def sync(self, segments: tuple[Segment, ...]) -> None:
-        """Make these segments durable, oldest first.
+        """Make these segments durable, oldest first, including their file names.
 
-        Their names as well: up to here the journal could bring back a file that a crash took with its name.
+        Until then, the journal could restore a file whose name was lost in a crash.
         """
         if self._has_new_names:
-            # Cleared first: a segment that begins while the sync runs sets it again.
+            # Cleared first: a segment created during the sync sets it again.
             self._has_new_names = False
             try:
                 self._files.sync_dir(self.folder)
@@ -237,7 +237,7 @@ class DiskLog:
     # Reading.
 
     def read(self, offset: int, max_bytes: int, limit_offset: int) -> Chunk:
-        """Intact records from `offset` on and below `limit_offset`: those of one segment, at least one if any."""
+        """Intact records from `offset` up to `limit_offset`, of one segment, at least one if there is any."""
         while True:
             segments = self._segments
             with self._failures_told():
@@ -250,7 +250,7 @@ class DiskLog:
 
     @contextmanager
     def _failures_told(self) -> Iterator[None]:
-        """What the disk refuses to read is an error with a code, and is counted."""
+        """Convert read errors of the disk to an error with a code, and count them."""
         try:
             yield
         except UnreadableRange as failure:
@@ -265,7 +265,7 @@ class DiskLog:
             raise ReadFailed(f"{self.id} cannot be read now: {error.filename}: {error.strerror}") from error
 
     def _are_current(self, segments: tuple[Segment, ...]) -> bool:
-        """False when files were removed or replaced while they were read: what looks damaged then may be intact."""
+        """False if files were removed or replaced during the read: apparent damage may then be none."""
         return segments is self._segments and not self._merging
 
     def _read(self, segments: tuple[Segment, ...], offset: int, max_bytes: int, limit_offset: int) -> Chunk:
@@ -281,14 +281,14 @@ class DiskLog:
         return Chunk(b"", offset, offset, damage)
 
     def peek(self, offset: int, max_bytes: int) -> bytes:
-        """Bytes from the record with this offset on, or from a little before it: of one segment, and unchecked."""
+        """Unchecked bytes of one segment, from the record with this offset or from a little before it."""
         segments = self._segments
         at = self._at(segments, offset)
         with self._failures_told():
             return segments[at].peek(offset, max_bytes) if at >= 0 else b""
 
     def offset_at(self, timestamp_ns: int, limit_offset: int) -> int | None:
-        """The first offset whose record is not older than the given time, or None."""
+        """First offset whose record is not older than the given time, or None."""
         while True:
             segments = self._segments
             with self._failures_told():
@@ -309,17 +309,17 @@ class DiskLog:
     def _at(segments: tuple[Segment, ...], offset: int) -> int:
         return bisect_right(segments, offset, key=lambda segment: segment.info.base_offset) - 1
 
-    # Forgetting.
+    # Removal of segments.
 
     def prepare_drop(self, base_offsets: tuple[int, ...]) -> None:
-        """Begin a new segment if the newest is to be dropped: this may fail, so it comes before the journal says so."""
+        """Create a new segment if the newest will be dropped; this may fail, so it precedes the journal entry."""
         last = self._segments[-1].info if self._segments else None
         if last is not None and last.base_offset in base_offsets and last.next_offset > last.base_offset:
             self._roll(last.next_offset)
             self.confirm()
 
     def drop(self, base_offsets: tuple[int, ...]) -> None:
-        """Remove whole segments, as the journal says; an empty one stays behind, so the end is not forgotten."""
+        """Remove whole segments as in the journal entry; an empty segment keeps the end of the log."""
         self.prepare_drop(base_offsets)
         gone = set(base_offsets) - {segment.info.base_offset for segment in self._segments[-1:]}
         dropped = [segment for segment in self._segments if segment.info.base_offset in gone]
@@ -332,12 +332,12 @@ class DiskLog:
             self._files.sync_dir(self.folder)
 
     def compactable(self, limit_offset: int) -> tuple[Segment, ...]:
-        """Sealed segments that may be written anew."""
+        """Sealed segments that may be rewritten."""
         limit = min(limit_offset, self.synced_before)
         return tuple(s for s in self._segments[:-1] if s.info.next_offset <= limit)
 
     def is_worth_compacting(self, segments: tuple[Segment, ...], horizon_ns: int) -> bool:
-        """Whether there are segments never compacted, or compacted ones whose last tombstones may go by now."""
+        """True if a segment was never compacted, or compacted segments have tombstones that may now be removed."""
         return segments[-1].info.next_offset > self.clean_before or any(
             self.clean_horizon_ns <= segment.info.max_timestamp_ns < horizon_ns for segment in segments
         )
@@ -346,7 +346,7 @@ class DiskLog:
         return set(base_offsets) <= {segment.info.base_offset for segment in self._segments}
 
     def merge(self, base_offsets: tuple[int, ...]) -> None:
-        """Let the first segment's cleaned file take the place of these segments, as the journal says."""
+        """Replace these segments by the cleaned file of the first, as in the journal entry."""
         old = [segment for segment in self._segments if segment.info.base_offset in set(base_offsets)]
         if not old:
             return
@@ -360,12 +360,12 @@ class DiskLog:
         for segment in old:
             segment.forget()
         if not self._files.exists(self.folder):
-            # In recovery: a later entry deletes the log, and has removed the folder.
+            # In recovery the folder may be missing: a later entry deletes the log.
             self._files.make_dirs(self.folder)
         cleaned = cleaned_path(self.folder, base_offsets[0])
         target = f"{self.folder}/{base_offsets[0]:020d}"
         if self._files.exists(cleaned):
-            # An index of the old file must never meet the new one.
+            # An index of the old file must not be used with the new file.
             for suffix in SIDE_SUFFIXES:
                 if self._files.exists(target + suffix):
                     remove_file(self._files, target + suffix)
@@ -388,7 +388,7 @@ class DiskLog:
         self.confirm()
 
     def remove(self) -> None:
-        """Remove the log with everything in its folder."""
+        """Remove the log and its folder."""
         self.removed = True
         segments, self._segments = self._segments, ()
         self.confirm()
@@ -397,7 +397,7 @@ class DiskLog:
         try:
             self._remove_files()
         except OSError:
-            # A compaction under way may just have made or removed a file of its own; now it knows better.
+            # A running compaction may just have created or removed a file; from now on it does not.
             self._remove_files()
 
     def _remove_files(self) -> None:

@@ -1,6 +1,6 @@
-"""The short way of nearly all groups: records for logs that are well, each with one event beside them at most.
+"""Plain write: the fast path for groups of records for healthy logs, with at most one event per entry.
 
-Whatever is not so plain, or does not go well, is left to `GroupWrite`: then nothing of the group has happened here.
+All other groups, and groups with an error, are left to `GroupWrite`: then nothing of the group was written here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ ENTRY_OVERHEAD = FRAME_HEAD.size + 2 * OPERATION_OVERHEAD
 
 
 def plain_size(entries: Sequence[Entry]) -> int | None:
-    """Room that is certainly enough for them in the journal; None if they are not of that kind."""
+    """Upper bound of the journal bytes of plain entries; None if any entry is not plain."""
     total = 0
     for entry in entries:
         if len(entry) > 2 or type(entry[0]) is not AppendRecords:
@@ -41,9 +41,9 @@ def plain_size(entries: Sequence[Entry]) -> int | None:
 def write_plain(
     entries: Sequence[Entry], logs: Mapping[LogId, DiskLog], journal: Journal
 ) -> Mapping[LogId, GoQueueError] | None:
-    """None when all of it is written; else what is known to be wrong with a log.
+    """Write the group; None if all of it was written, else the known errors of logs.
 
-    An OSError means that the journal failed, and nothing of the group has happened.
+    An OSError means that the journal failed and nothing of the group was written.
     """
     touched: list[DiskLog] = []
     frames: list[tuple[list[Buffer], int]] = []

@@ -1,4 +1,4 @@
-"""Bring the folder to what the checkpoint and the journal behind it say, whatever the crash left."""
+"""Recovery: the folder is brought to the state of the checkpoint plus the journal after it."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ __all__ = ["DiskRecovery"]
 
 
 class DiskRecovery:
-    """Snapshots, then the journal, then the ends of the logs."""
+    """One recovery: restores snapshots, replays the journal, then cuts the ends of the logs."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class DiskRecovery:
         self._make_log = make_log
         self._observer = observer
         self._removals: Removals | None = None
-        """Known once the disk has had no room."""
+        """Removals in the journal; read once the disk was found full."""
         self._after_lsn = self._lsn = 0
 
     def run(self, state: CheckpointState, journal: Journal, target: Recovery) -> None:
@@ -48,13 +48,13 @@ class DiskRecovery:
             self._lsn = frame.lsn
             operations = list(parse_operations(frame))
             if any(isinstance(operation, DeleteLog | DropSegments | MergeSegments) for operation in operations):
-                # As when it was done first: files go only when it is certain that the journal says so.
+                # As in normal operation: files are removed only after the journal entry is durable.
                 replay.prove()
             for operation in operations:
                 self._redo_if_it_fits(operation, target, is_damaged=bool(replay.damage))
         self._report(replay)
         if replay.damage:
-            # What the journal lost may be all that knew of records that the logs still have.
+            # The logs may still have records of the entries that the journal lost.
             for log in self._logs.values():
                 log.keep_rest()
         self._cut_tails()
@@ -63,7 +63,7 @@ class DiskRecovery:
         journal.start(replay.last_lsn, replay.full, replay.last_sequence, end=replay.end, unused=tuple(replay.unused))
 
     def _redo_if_it_fits(self, operation: Redo, target: Recovery, *, is_damaged: bool) -> None:
-        """Behind a lost entry others may make no sense any more; what does is kept, and the rest reported."""
+        """Apply an operation; after a lost entry, operations that no longer fit are reported and skipped."""
         try:
             self._redo(operation, target)
         except (LookupError, ValueError) as error:
@@ -76,7 +76,7 @@ class DiskRecovery:
         match operation:
             case RedoRecords(log):
                 if log not in self._logs:
-                    # The entry that made the log is lost; its records are not.
+                    # The entry that created the log is lost; its records are not.
                     self._logs[log] = self._make_log(log)
                 self._redo_records(self._logs[log], operation)
             case StateEvent():
@@ -101,7 +101,7 @@ class DiskRecovery:
             log.redo(base, position, records, next_offset)
 
     def _give_up_removed(self) -> None:
-        """On a full disk, do not write again what a later entry removes: the room for it has been used since."""
+        """On a full disk, skip records that a later entry removes: their space has been used since."""
         if self._removals is None:
             self._removals = Removals(self._files, self._journal_folder, self._after_lsn)
         for log in self._logs.values():
@@ -128,7 +128,7 @@ class DiskRecovery:
                 self._observer.tail_dropped(str(log.id), dropped)
 
     def _remove_unknown_logs(self) -> None:
-        """A folder that is in neither checkpoint nor journal was being made or removed when the process ended."""
+        """Remove folders of logs in neither checkpoint nor journal: their creation or removal was interrupted."""
         root = f"{self._folder}/logs"
         for topic in self._files.list(root):
             for partition in self._files.list(f"{root}/{topic}"):

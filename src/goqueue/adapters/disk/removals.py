@@ -1,4 +1,4 @@
-"""Removals in the journal: which logs and segments a later entry takes away again."""
+"""Removals in the journal: logs and segments that a later entry removes."""
 
 from goqueue.adapters.disk.files import FileSystem
 from goqueue.adapters.disk.journal_format import parse_operations
@@ -10,7 +10,7 @@ __all__ = ["Removals"]
 
 
 class Removals:
-    """Reads the journal once; recovery asks for it only when the disk has no room for everything it should write."""
+    """Index of removals, from one read of the journal; used by recovery only on a full disk."""
 
     def __init__(self, files: FileSystem, folder: str, after_lsn: int) -> None:
         self._logs: dict[LogId, int] = {}
@@ -24,5 +24,5 @@ class Removals:
                         self._segments |= dict.fromkeys(((log, base) for base in bases), frame.lsn)
 
     def take_away(self, log: LogId, base_offset: int, lsn: int) -> bool:
-        """Whether the segment, as the entry with this LSN knows it, is gone at the end of the journal."""
+        """True if an entry after this LSN removes the segment."""
         return self._logs.get(log, 0) > lsn or self._segments.get((log, base_offset), 0) > lsn

@@ -1,8 +1,8 @@
-"""Read the journal back after a stop, clean or not.
+"""Replay of the journal after a stop, clean or not.
 
-Entries are taken in the order of their LSNs without a gap. Where one is unreadable, the rest of the journal
-tells what happened: if a later entry says that it was durable, it is damage, reported and stepped over; if none
-does, it is the torn tail of the last writes before the crash, which nobody was told of, and it is wiped.
+Entries are read in the order of their LSNs, without a gap. The rest of the journal explains an unreadable entry: if a
+later entry records it as durable, it is damage, which is reported and skipped; otherwise it is the torn tail of the
+last writes before the crash, which were never confirmed, and it is erased.
 """
 
 import re
@@ -32,7 +32,7 @@ __all__ = ["JournalDamage", "JournalReplay"]
 
 
 class JournalDamage(msgspec.Struct, frozen=True):
-    """Entries that were durable once and can no longer be read."""
+    """Entries that were durable and can no longer be read."""
 
     file: str
     position: int
@@ -44,10 +44,10 @@ class JournalDamage(msgspec.Struct, frozen=True):
 
 
 PIECE_BYTES = 96 * 1024
-"""So much is read at a time. Larger pieces are memory that the system has to clear first, each time."""
+"""Bytes read at a time. For larger reads the system has to clear new memory each time."""
 NONCE = struct.Struct(">Q")
 NONCE_AT = 16
-"""Where it stands in the head of a frame."""
+"""Position of the nonce in the head of a frame."""
 
 
 class _File(NamedTuple):
@@ -56,7 +56,7 @@ class _File(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """What lies in a file from a position on."""
+    """Bytes of a file from a position on."""
 
     file: int
     position: int
@@ -79,7 +79,7 @@ class _Taken(NamedTuple):
 
 
 class JournalReplay:
-    """Iterating gives the frames after `after_lsn`; then the rest of the attributes is known."""
+    """Iterable of the frames after `after_lsn`; the other attributes are valid after the iteration."""
 
     def __init__(self, files: FileSystem, folder: str, after_lsn: int) -> None:
         self._files = files
@@ -96,9 +96,9 @@ class JournalReplay:
         self.last_sequence = last_sequence(names)
         self.full: list[JournalFile] = []
         self.unused: list[int] = []
-        """Files that hold no entry."""
+        """Files without entries."""
         self.end: JournalEnd | None = None
-        """Where the next entry belongs; None where a file cannot be trusted to take it."""
+        """Position of the next entry; None if it must go to a new file."""
         self.damage: list[JournalDamage] = []
         self.dropped_bytes = 0
 
@@ -121,7 +121,7 @@ class JournalReplay:
             self._unproven.popleft()
         self._unproven.append(_Taken(place, frame.lsn, frame.size))
 
-    # Which frame comes next.
+    # The next frame.
 
     def _frame_at(self, place: _Place) -> Frame | None:
         file = self._file(place.file)
@@ -136,7 +136,7 @@ class JournalReplay:
         return parse_frame(piece.data, place.position - piece.position, file.nonce)
 
     def _after_unreadable(self, place: _Place) -> _Place | None:
-        """Where to go on behind a place that holds no frame, or None at the end of the journal."""
+        """Position to continue at after an unreadable one, or None at the end of the journal."""
         if place.file >= len(self._sequences):
             return None
         self._finish(place)
@@ -161,7 +161,7 @@ class JournalReplay:
         return None
 
     def _later_frames(self, place: _Place, expected: int) -> Iterator[tuple[_Place, Frame]]:
-        """Intact frames beyond a place, from `expected` on, without holding their bytes."""
+        """Intact frames after a position, with LSNs from `expected` on, without holding their bytes."""
         position = place.position + 1
         for number in range(place.file, len(self._sequences)):
             for target in self._likely_places(_Place(number, position)):
@@ -184,20 +184,20 @@ class JournalReplay:
             size = file.size()
             head = parse_file_head(file.read(0, HEAD_SIZE))
             if head is not None:
-                # A spare file taken into use again, whose new head did not reach the disk, holds nothing of ours.
+                # A reused spare file whose new head did not reach the disk has no entries of this use.
                 return _File(head[1], size) if head[0] == self._sequences[number] else None
             nonce = first_nonce(memoryview(file.read(0, size)))
         return _File(nonce, size) if nonce is not None else None
 
     def _piece_with(self, place: _Place, size: int) -> _Piece:
-        """One piece at a time is held in memory."""
+        """Piece of the file with these bytes; one piece is held in memory at a time."""
         if not self._piece.has(place, size):
             data = self._file_to_read(place.file).read(place.position, max(size, PIECE_BYTES))
             self._piece = _Piece(place.file, place.position, memoryview(data))
         return self._piece
 
     def _file_to_read(self, number: int) -> File:
-        """Stays open until another is read."""
+        """File for reading; it stays open until another one is read."""
         if self._reading is None or self._reading[0] != number:
             self._close_reading()
             self._reading = number, self._files.open(journal_path(self._folder, self._sequences[number]))
@@ -209,7 +209,7 @@ class JournalReplay:
             self._reading = None
 
     def _likely_places(self, place: _Place) -> Iterator[_Place]:
-        """From a place on, where the file's nonce stands as in the head of a frame."""
+        """Positions from `place` on at which the nonce of the file is found as in the head of a frame."""
         file = self._file(place.file)
         if file is None:
             return
@@ -223,7 +223,7 @@ class JournalReplay:
                 yield _Place(place.file, position)
                 position += 1
             else:
-                # Behind the last place whose nonce lies in this piece.
+                # The position after the last one whose nonce lies in this piece.
                 position = piece.position + len(piece.data) - NONCE.size - NONCE_AT + 1
 
     def _finish(self, place: _Place) -> None:
@@ -232,12 +232,12 @@ class JournalReplay:
             self.full.append(JournalFile(sequence, self.last_lsn, place.position - HEAD_SIZE))
 
     def _close_files(self) -> None:
-        """Account for files never reached, and settle where the journal ends: new LSNs will follow on it."""
+        """Account for files that were not reached, and determine the end of the journal for new LSNs."""
         self._close_reading()
         known = {file.sequence for file in self.full}
         unreached = [sequence for sequence in self._sequences if sequence not in known]
         if self.damage:
-            # What is unreadable may be in one of them.
+            # The unreadable entry may be in one of them.
             self.full += [JournalFile(sequence, self.last_lsn, 0) for sequence in unreached]
         else:
             self.unused = unreached
@@ -249,10 +249,10 @@ class JournalReplay:
                 file.sync()
 
     def prove(self) -> None:
-        """Make the frames given out so far durable.
+        """Make the frames returned so far durable.
 
-        Those that no later frame calls durable may be in the page cache only, even marked as written there after a
-        sync that failed, so that another sync would prove nothing: they are written again.
+        Frames that no later frame records as durable may be in the page cache only, even marked as clean after a
+        failed sync, so that another sync would prove nothing: they are written again.
         """
         for number, frames in groupby(self._unproven, key=lambda taken: taken.place.file):
             with self._open(number) as file:

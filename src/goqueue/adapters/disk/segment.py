@@ -1,6 +1,6 @@
-"""One stretch of a partition log: a `.log` file of records, found through its offset and time indexes.
+"""Segment of a partition log: a `.log` file of records with an offset index and a time index.
 
-The file is written only at its end. A reader skips what is damaged and reports it.
+The file is written only at its end. Readers skip damaged ranges and report them.
 """
 
 import os
@@ -22,17 +22,17 @@ __all__ = ["LOG_SUFFIX", "SIDE_SUFFIXES", "OpenSegments", "Segment", "Unreadable
 
 LOG_SUFFIX = ".log"
 SIDE_SUFFIXES = (OFFSETS_SUFFIX, TIMES_SUFFIX)
-"""Files beside the `.log` that can be built again from it."""
+"""Suffixes of the files that can be rebuilt from the `.log`."""
 
 TIME_WINDOW_BYTES = 16 * 1024
 SMALL_WINDOW_BYTES = 128 * 1024
 FAILED_READS = 3
-"""How often a read of a range fails before the range is skipped: the disk may recover."""
+"""Failed reads of a range before it is skipped: the disk may recover."""
 REMEMBERED_RANGES = 1000
 
 
 class UnreadableRange(Exception):
-    """The disk could not read a range, and it is too early, or the range too large, to skip it."""
+    """Read error of the disk in a range that must not be skipped yet, or is too large to skip."""
 
     def __init__(self, damage: Damage) -> None:
         super().__init__(damage.reason)
@@ -40,45 +40,45 @@ class UnreadableRange(Exception):
 
 
 def segment_base(name: str) -> int | None:
-    """The base offset a file name stands for, or None when it is not a segment's."""
+    """Base offset in a file name, or None if it is not the name of a segment file."""
     stem, suffix = os.path.splitext(name)
     return int(stem) if suffix == LOG_SUFFIX and len(stem) == 20 and stem.isdecimal() else None
 
 
 class OpenSegments:
-    """Keeps the number of open files and loaded indexes bounded: the segment opened longest ago is closed.
+    """Limit of open files and loaded indexes: beyond it, the segment opened longest ago is closed.
 
-    Sealed segments have a limit of their own: far fewer of them are needed than of those that are written to.
+    Sealed segments have a limit of their own, because far fewer of them than of growing segments are needed.
     """
 
     def __init__(self, limit: int, report: Callable[[str, str], None], growing_limit: int = 1 << 30) -> None:
         self._limit = limit
         self._growing_limit = growing_limit
         self.report = report
-        """Is told of an index file that could not be used, and why."""
+        """Callback for an unusable index file: path and reason."""
         self._opened: deque[Segment] = deque()
         self._growing: dict[Segment, None] = {}
-        """The one opened longest ago comes first."""
+        """Open sealed segments, the one opened longest ago first."""
         self._changing = threading.Lock()
-        """Readers in threads open segments, too."""
+        """Lock, because reader threads open segments as well."""
 
     @property
     def growing_count(self) -> int:
         return len(self._growing)
 
     def add_growing(self, segment: "Segment") -> None:
-        """One that is written to; a reader may close only others that are durable."""
+        """Add a segment that is written to; readers may close only durable ones."""
         with self._changing:
             self._growing[segment] = None
         self._close_growing(Segment.rest)
 
     def drop_growing(self, segment: "Segment") -> None:
-        """It is written to no more, or deleted."""
+        """Remove a segment that is sealed or deleted."""
         with self._changing:
             self._growing.pop(segment, None)
 
     def make_room(self) -> None:
-        """Called by the writer: where too many segments are written to, the oldest are made durable and closed."""
+        """Sync and close the oldest growing segments beyond the limit; called by the writer."""
         self._close_growing(Segment.rest_durable)
 
     def _close_growing(self, rest: "Callable[[Segment], bool]") -> None:
@@ -97,7 +97,7 @@ class OpenSegments:
         self.trim()
 
     def trim(self) -> None:
-        """Close what is too much; a segment that is not synced yet stays open until it is."""
+        """Close sealed segments beyond the limit; an unsynced segment stays open until it is synced."""
         for _ in range(len(self._opened) - self._limit):
             oldest = self._opened.popleft()
             if oldest.unsynced:
@@ -115,14 +115,14 @@ class _Opened:
 
 
 class _End(msgspec.Struct, frozen=True):
-    """How far the file can be read: bytes that are in the page cache, and the offset behind them."""
+    """Readable end of the file: its bytes in the page cache, and the next offset."""
 
     size: int
     next_offset: int
 
 
 class Segment:
-    """Reads, and for the newest segment of a log appends. The file is opened at first use."""
+    """Segment for reads and, if it is the newest of its log, appends. The file is opened at first use."""
 
     def __init__(self, files: FileSystem, folder: str, info: SegmentInfo, open_segments: OpenSegments) -> None:
         self._files = files
@@ -138,9 +138,9 @@ class Segment:
         self._side_files = threading.Lock()
         self._open_segments = open_segments
         self._failed_reads: dict[int, int] = {}
-        """How often ranges could not be read, by their positions."""
+        """Number of failed reads of a range, by position."""
         self.lost: SegmentInfo | None = None
-        """What was in the file when recovery found it missing and had to begin it anew."""
+        """Former description of a file that recovery found missing and created again."""
 
     @property
     def path(self) -> str:
@@ -150,10 +150,10 @@ class Segment:
     def unsynced(self) -> bool:
         return self._unsynced
 
-    # Writing: only the owner of the log does it.
+    # Writing: by the owner of the log only.
 
     def create(self, *, keep_content: bool = False) -> None:
-        """Make the file, empty also when a crash left one of that name whose records were never confirmed."""
+        """Create the file, or empty one that a crash left, whose records were never confirmed."""
         for suffix in SIDE_SUFFIXES:
             if self._files.exists(self._stem + suffix):
                 remove_file(self._files, self._stem + suffix)
@@ -166,7 +166,7 @@ class Segment:
         self._open_segments.make_room()
 
     def stage(self, records: Buffer, next_offset: int) -> tuple[int, int]:
-        """Take stamped records for the next `flush`; returns the segment's base offset and their place in its file."""
+        """Add stamped records to the next `flush`; returns the base offset and their position in the file."""
         info = self.info
         base_offset, size = info.base_offset, info.size
         opened = self._opened or self._reopened()
@@ -185,7 +185,7 @@ class Segment:
             self._written = _End(self.info.size, self.info.next_offset)
 
     def rewind(self, info: SegmentInfo) -> None:
-        """Go back to an earlier end; bytes beyond it in the file are overwritten by the next append."""
+        """Rewind to an earlier end; the next append overwrites the bytes beyond it."""
         self._staged = []
         self.info = info
         self._written = _End(info.size, info.next_offset)
@@ -197,21 +197,21 @@ class Segment:
             self._rebuilt_index(file)
 
     def redo(self, position: int, records: Buffer, next_offset: int) -> None:
-        """Put journaled records at their recorded place, as `stage` and `flush` did before a crash."""
+        """Write records of the journal at their position, as `stage` and `flush` did before the crash."""
         info = self.info
         if position + len(records) <= info.size:
             return
         if isinstance(self._reopened().file, MissingFile):
-            # Lost, or removed because a later entry of the journal drops the segment.
+            # The file was lost, or removed because a later journal entry drops the segment.
             self.lost = info
             self._files.make_dirs(os.path.dirname(self._stem))
             self.create()
         if position > info.size:
-            # The journal lost an entry to damage: what lies between is whatever the log itself kept of it.
+            # The journal lost an entry to damage: the bytes in between are those that the log still has of it.
             self.info = SegmentInfo(info.base_offset, info.next_offset, position, info.max_timestamp_ns)
             self._written = _End(position, info.next_offset)
-        # Also when the bytes are there already: after a sync that failed, the page cache shows bytes that are not on
-        # the disk and calls them clean, so that only writing them again gets them there.
+        # Bytes that are there already are written as well: after a failed sync, the page cache may have bytes marked
+        # as clean that are not on the disk, and only writing them again brings them there.
         before = self.info
         self.stage(records, next_offset)
         try:
@@ -221,13 +221,13 @@ class Segment:
             raise
 
     def discard(self) -> None:
-        """Remove the file and keep nothing of what is written from here on: in recovery, of what is removed later."""
+        """Remove the file and discard further writes: in recovery, for a segment that a later entry removes."""
         with suppress(FileNotFoundError):
             self._files.remove(self.path)
         self._opened = _Opened(DiscardedFile(), SegmentIndex(self._files, self._stem))
 
     def take_rest(self, next_offset: int) -> None:
-        """Count what the file holds beyond the known end as part of the segment, up to `next_offset`."""
+        """Extend the segment by all bytes of the file beyond the known end, up to `next_offset`."""
         info = self.info
         file = self._reopened().file
         size = max(info.size, file.size())
@@ -239,7 +239,7 @@ class Segment:
         self._opened = None
 
     def keep_rest(self) -> None:
-        """Count intact records right behind the known end as part of the segment."""
+        """Extend the segment by intact records right after the known end."""
         opened = self._reopened()
         file, index = opened.file, opened.entries
         for found in walk(file, self.info.size, file.size(), expected_offset=0, next_offset=1 << 62):
@@ -252,7 +252,7 @@ class Segment:
             self._unsynced = True
 
     def cut_file(self) -> int:
-        """Drop bytes beyond the known end, left by writes that were never confirmed; returns how many."""
+        """Remove bytes beyond the known end, left by unconfirmed writes; returns their number."""
         file = self._reopened().file
         surplus = file.size() - self.info.size
         if surplus > 0:
@@ -261,7 +261,7 @@ class Segment:
         return max(0, surplus)
 
     def seal(self) -> None:
-        """No more appends: from now on the file may be closed whenever nobody reads it."""
+        """End appends: from now on the file may be closed when no reader uses it."""
         self._sealed = True
         self._open_segments.drop_growing(self)
         if self._opened is not None:
@@ -270,25 +270,25 @@ class Segment:
     def sync(self) -> None:
         """Make the records durable."""
         if self._unsynced and not self._forgotten:
-            # Opened again if it was closed: an append may have come between its last sync and that.
+            # A closed file is opened again: an append may have come between its last sync and its closing.
             opened = self._opened or self._open()
-            # Cleared first: an append that comes while the sync runs sets it again.
+            # Cleared first: an append during the sync sets it again.
             self._unsynced = False
             opened.file.write_back(self._settled, self._written.size - self._settled)
             opened.file.sync()
 
     def settle(self, size: int) -> None:
-        """A checkpoint holds that many bytes: no crash can take them back any more, so their index may be written.
+        """Write the index of the first `size` bytes, which a checkpoint covers: no crash can remove them any more.
 
-        An index of anything later could be found beside other records than those it was made for. It is not synced,
-        as it can be built again.
+        An index of later bytes could be found after a crash with other records than its own. The index is not synced,
+        because it can be rebuilt.
         """
         self._settled = size
         if self._opened is not None:
             self._persist(self._opened.entries)
 
     def _persist(self, entries: SegmentIndex) -> None:
-        # Whatever is wrong with the index files, whoever reads by them next builds the index again.
+        # If the index files are unusable, the next reader rebuilds the index.
         with self._side_files, suppress(OSError, DamagedIndex):
             if not self._forgotten:
                 try:
@@ -299,16 +299,16 @@ class Segment:
                     entries.persist(self._settled, sealed=self._sealed)
 
     def forget(self) -> None:
-        """The files are about to be removed: no index may be written beside them any more."""
+        """Prepare for the removal of the files: no index may be written any more."""
         with self._side_files:
             self._forgotten = True
         self._open_segments.drop_growing(self)
         self.let_go()
 
-    # Reading: from any thread.
+    # Reading: by any thread.
 
     def read(self, offset: int, max_bytes: int, limit_offset: int) -> Chunk:
-        """Intact records from `offset` on, below `limit_offset`, at least one if there is any."""
+        """Intact records from `offset` up to `limit_offset`, at least one if there is any."""
         opened = self._open()
         file, index = opened.file, opened.entries
         end = self._written
@@ -325,7 +325,7 @@ class Segment:
         return Chunk(b"", offset, max(offset, after), tuple(damage))
 
     def peek(self, offset: int, max_bytes: int) -> bytes:
-        """As the log's: so many bytes and those of the stretch between two entries of the index."""
+        """As in the log: `max_bytes`, plus the bytes between two index entries."""
         opened = self._open()
         file, index = opened.file, opened.entries
         end = self._written
@@ -333,7 +333,7 @@ class Segment:
         return read_around(file, position, min(max_bytes + INDEX_INTERVAL, end.size - position))
 
     def _note_unreadable(self, gap: Gap) -> None:
-        """Refuse to skip what may be readable soon; a disk that can read nothing at all never has records skipped."""
+        """Raise if the gap may become readable; if the disk can read nothing at all, records are never skipped."""
         failed = self._failed_reads
         if len(failed) > REMEMBERED_RANGES:
             failed.clear()
@@ -342,14 +342,14 @@ class Segment:
             raise UnreadableRange(self._damage(gap))
 
     def _before(self, file: File, index: SegmentIndex, offset: int) -> tuple[int, int]:
-        """Offset and position of a record at `offset`, or shortly before it."""
+        """Offset and position of the record at `offset`, or of one shortly before it."""
         try:
             return index.before_offset(offset)
         except DamagedIndex:
             return self._rebuilt_index(file).before_offset(offset)
 
     def offset_at(self, timestamp_ns: int, limit_offset: int) -> int | None:
-        """The first offset whose record is not older than the given time, or None."""
+        """First offset whose record is not older than the given time, or None."""
         opened = self._open()
         file, index = opened.file, opened.entries
         end = self._written
@@ -363,28 +363,28 @@ class Segment:
         return None
 
     def walk(self) -> Iterator[Run | Gap]:
-        """All records of the segment, and what is damaged; in small parts, as the codec lets no other thread run."""
+        """All records and damaged ranges, in small parts, because no other Python thread runs during a codec call."""
         base, end = self.info.base_offset, self._written
         return self._walk(self._open().file, end, base, 0, end.next_offset, SMALL_WINDOW_BYTES)
 
     def let_go(self) -> None:
-        """Close the file when no reader uses it any more; it is opened again at the next use."""
+        """Close the file once no reader uses it; the next use opens it again."""
         self._opened = None
 
     def rest(self) -> bool:
-        """Close the file until its next use; False if there is something to write or to sync."""
+        """Close the file until its next use; False if there are bytes to write or to sync."""
         if self._staged or self._unsynced:
             return False
         self.let_go()
         return True
 
     def rest_durable(self) -> bool:
-        """As `rest`, for the writer: write and sync first. False if that fails."""
+        """`rest` for the writer, after a write and a sync; False if these fail."""
         try:
             self.flush()
             self.sync()
         except OSError:
-            # Whoever syncs it next finds out, and knows what to do about it.
+            # The next sync will report and handle the error.
             self._unsynced = True
             return False
         self.let_go()
@@ -429,7 +429,7 @@ class Segment:
         return opened
 
     def _reopened(self) -> _Opened:
-        """For the writer, who can make room for it."""
+        """The opened file, for the writer, which can close other segments first."""
         opened = self._opened
         if opened is None:
             opened = self._open()
@@ -437,7 +437,7 @@ class Segment:
         return opened
 
     def _keep_index(self, entries: SegmentIndex) -> None:
-        """Write what had to be built by walking the log, so that it is not walked again at the next opening."""
+        """Write an index that was built by walking the log, so that the next opening need not walk it again."""
         if self._sealed:
             self._persist(entries)
 
@@ -445,7 +445,7 @@ class Segment:
         try:
             return self._files.open(self.path)
         except FileNotFoundError:
-            # Removed behind our back: to a reader, a file that ends early; everything in it is reported as damage.
+            # Removed by another program: readers see an empty file, and its records are reported as damage.
             return MissingFile()
 
     def _rebuilt_index(self, file: File) -> SegmentIndex:

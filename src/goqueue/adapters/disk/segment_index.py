@@ -1,4 +1,4 @@
-"""The two indexes of one segment as one thing: kept in step, loaded from files, completed from the log."""
+"""Segment index: the offset index and the time index of one segment, loaded from files and completed from the log."""
 
 from goqueue import codec
 from goqueue.adapters.disk.files import Buffer, File, FileSystem, read_whole
@@ -13,11 +13,11 @@ OFFSETS_SUFFIX, TIMES_SUFFIX = ".index", ".timeindex"
 _index_entries = codec.index_entries
 
 WORTH_WRITING = 64
-"""New entries (256 KiB of log) below which a growing index is not written again; the rest is walked at opening."""
+"""New entries (256 KiB of log) from which a growing index is written again; at opening the rest is walked."""
 
 
 class SegmentIndex:
-    """Finds where in the segment to start reading for an offset or a time."""
+    """Lookup of the position at which to start reading for an offset or a time."""
 
     def __init__(self, files: FileSystem, stem: str) -> None:
         self._files = files
@@ -31,12 +31,12 @@ class SegmentIndex:
         return len(self._offsets)
 
     def load(self, log: File, info: SegmentInfo) -> None:
-        """Take the index files as far as they are sound, and index the rest of the log by walking it."""
+        """Load the intact part of the index files, and index the rest of the log by walking it."""
         try:
             self._load_files(info.size)
             self._extend(log, info)
         except (DamagedIndex, OSError):
-            # Also when the disk cannot read the index: the log tells the same.
+            # Also if the disk cannot read the index: it can be rebuilt from the log.
             self.rebuild(log, info)
 
     def rebuild(self, log: File, info: SegmentInfo) -> None:
@@ -44,7 +44,7 @@ class SegmentIndex:
         self._extend(log, info)
 
     def add(self, records: Buffer, position: int, max_timestamp_ns: int) -> int:
-        """Index records just appended at `position`; returns the highest timestamp so far."""
+        """Index records appended at `position`; returns the highest timestamp so far."""
         entries = _index_entries(records, position, self._next_at, INDEX_INTERVAL, max_timestamp_ns)
         if entries.offsets:
             self._times.add(entries.times)
@@ -53,14 +53,14 @@ class SegmentIndex:
         return entries.max_timestamp_ns
 
     def cut(self, size: int) -> None:
-        """Forget what points at or beyond a log of `size` bytes."""
+        """Remove entries that point at or beyond `size` bytes of the log."""
         self._offsets.cut(size)
         self._times.cut(size)
         self._entries_on_disk = min(self._entries_on_disk, len(self._offsets))
         self._next_at = self._offsets.entry(-1)[1] + INDEX_INTERVAL if len(self._offsets) else 0
 
     def before_offset(self, offset: int) -> tuple[int, int]:
-        """(offset, position) of an entry at or below `offset`, close to it; (0, 0) stands for the start."""
+        """(offset, position) of the nearest entry at or below `offset`; (0, 0) is the start of the segment."""
         found = self._offsets.floor(offset, inclusive=True)
         return self._offsets.entry(found) if found >= 0 else (0, 0)
 
@@ -70,7 +70,7 @@ class SegmentIndex:
         return self._offsets.entry(found) if found >= 0 else (0, 0)
 
     def persist(self, size: int, *, sealed: bool) -> None:
-        """Write new entries for the first `size` bytes of the log when they are many, or when the segment is sealed."""
+        """Write the new entries for the first `size` bytes of the log, if there are enough or the segment is sealed."""
         count, start = self._offsets.count_below(size), self._entries_on_disk
         if count <= start or (not sealed and count - start < WORTH_WRITING):
             return

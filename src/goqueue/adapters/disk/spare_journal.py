@@ -1,4 +1,4 @@
-"""Journal files that hold nothing the checkpoint has not: free to be used again, and none for a start to look into."""
+"""Spare journal files: files whose entries the checkpoint covers, free for reuse and not read at a start."""
 
 from collections.abc import Collection
 from contextlib import suppress
@@ -10,7 +10,7 @@ __all__ = ["free_journal", "last_sequence"]
 
 
 def free_journal(files: FileSystem, folder: str) -> None:
-    """Every file becomes a spare one; what is too many goes. One that the disk keeps does no harm: it is read again."""
+    """Rename all files to spare files and remove surplus ones; one that cannot be renamed is read at the next start."""
     names = files.list(folder)
     spares = sum(name.startswith(SPARE_PREFIX) for name in names)
     for sequence in filter(None, map(journal_sequence, names)):
@@ -23,6 +23,6 @@ def free_journal(files: FileSystem, folder: str) -> None:
 
 
 def last_sequence(names: Collection[str]) -> int:
-    """The highest number of a file, also of a free one: each is given once, as it tells the uses of a file apart."""
+    """Highest sequence number of all files, spare ones included; each number is used once."""
     spares = (f"{name.removeprefix(SPARE_PREFIX)}{SUFFIX}" for name in names if name.startswith(SPARE_PREFIX))
     return max(filter(None, map(journal_sequence, (*names, *spares))), default=0)

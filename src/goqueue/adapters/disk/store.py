@@ -1,14 +1,14 @@
-"""The data folder as the engine sees it: logs and state behind one journal.
+"""Disk store: the storage port of the engine on a data folder, with logs and state behind one journal.
 
     data/
     ├── lock                              held while a process has the folder open
-    ├── checkpoint, checkpoint.copy       what was known at one LSN
-    ├── journal/{sequence}.journal        everything since
+    ├── checkpoint, checkpoint.copy       the state at one LSN
+    ├── journal/{sequence}.journal        all changes since
     ├── snapshots/{digest}-{lsn}.snap     state machines at their last checkpoint
     └── logs/{topic}/{partition}/{base offset}.log, .index, .timeindex
 
-A write goes to the logs first and to the journal second, both through the page cache. So what the journal holds
-is also in the logs unless the power failed, and what only the logs hold was never confirmed.
+A write goes to the logs first and to the journal second, both through the page cache. So the content of the journal
+is also in the logs unless the power failed, and bytes that only the logs have were never confirmed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -59,22 +59,22 @@ __all__ = ["DiskStore", "StoreSettings"]
 
 REMOVALS = frozenset({DeleteLog, DropSegments})
 KEPT_FROM_RECORDS = 8
-"""One part in 8 of each journal file is kept for entries without records, so that consumers go on on a full disk."""
+"""1/8 of each journal file is reserved for entries without records, so that consumers work on a full disk."""
 KEPT_FROM_STATE = 16
-"""One part in 16 is kept for removals alone: they are what makes room on a full disk."""
+"""1/16 is reserved for removals only, because these free space on a full disk."""
 
 
 class StoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Sizes of the files the store makes."""
+    """Sizes and limits of the files of the store."""
 
     segment_bytes: int = 64 * 1024 * 1024
-    """At which a log starts a new segment; 4096 to 2 GiB."""
+    """Size at which a log starts a new segment; 4096 to 2 GiB."""
     journal_file_bytes: int = JOURNAL_FILE_BYTES
-    """Of one journal file; 32 MiB to 1 GiB."""
+    """Size of one journal file; 32 MiB to 1 GiB."""
     journal_max_bytes: int = 1024 * 1024 * 1024
-    """Journal beyond which writes are refused until a checkpoint is done; at least two journal files."""
+    """Size of the journal beyond which writes are refused until a checkpoint is done; at least two journal files."""
     open_sealed_segments: int = 256
-    """Segments that are written to no more and kept open, with their indexes in memory; 1 to 1,000,000."""
+    """Sealed segments that are kept open, with their indexes in memory; 1 to 1,000,000."""
 
 
 class DiskStore:
@@ -90,7 +90,7 @@ class DiskStore:
         *,
         most_open: int = 1 << 30,
     ) -> None:
-        """With so many files of logs open at a time, at most."""
+        """`most_open` limits the open log files."""
         self._folder = folder
         self._files = files
         self._observer = observer
@@ -101,7 +101,7 @@ class DiskStore:
         self._logs: dict[LogId, DiskLog] = {}
         self._snapshot_lsns: dict[str, int] = {}
         self._checkpoint_lsn: Lsn | None = None
-        """Of the last checkpoint made here; None before the first."""
+        """LSN of the last checkpoint of this store; None before the first."""
         self._failure: StorageFailed | None = None
         self._lock: File | None = None
 
@@ -140,7 +140,7 @@ class DiskStore:
                 self._files.make_dirs(folder)
             state = CheckpointState()
             save_checkpoint(self._files, self._folder, state)
-        # A process killed in the middle of a checkpoint may have left a name that a power cut would still take back.
+        # A process killed during a checkpoint may have left a file name that is not durable yet.
         self._files.sync_dir(self._folder)
         return state
 
@@ -156,10 +156,10 @@ class DiskStore:
         )
 
     def close(self) -> None:
-        """Let go of everything. What was not checkpointed is in the journal."""
+        """Close all files. Changes since the checkpoint are in the journal."""
         self._journal.close()
         if self._checkpoint_lsn == self._journal.written_lsn:
-            # Only as long as the folder is locked: to close again must touch nothing of whoever has it then.
+            # Only while the folder is locked: a second close must not touch the folder, which another process may hold.
             self._checkpoint_lsn = None
             free_journal(self._files, f"{self._folder}/journal")
         for log in self._logs.values():
@@ -169,7 +169,7 @@ class DiskStore:
             self._lock.close()
             self._lock = None
 
-    # Looking.
+    # Reading.
 
     def logs(self) -> Sequence[LogId]:
         return tuple(self._logs)
@@ -202,7 +202,7 @@ class DiskStore:
     # Writing.
 
     def write(self, entries: Sequence[Entry]) -> list[GoQueueError | None]:
-        """Write entries to the page cache; says of each why it was refused, or None. A refused one leaves no trace."""
+        """Write entries to the page cache; returns for each its error or None. A refused entry changes nothing."""
         size = plain_size(entries)
         if size is not None:
             return self._write_plain(entries, size)
@@ -220,7 +220,7 @@ class DiskStore:
         return outcomes + self._write_mixed(group)
 
     def _write_mixed(self, entries: Sequence[Entry]) -> list[GoQueueError | None]:
-        """Entries with and without records: where there is no room for both, those without are written."""
+        """Write entries with and without records; if there is no space for all, those without are written."""
         with_records = [AppendRecords in map(type, entry) for entry in entries]
         if not any(with_records):
             return self._write_group(entries, kept=self._file_bytes // KEPT_FROM_STATE)
@@ -235,7 +235,7 @@ class DiskStore:
         ]
 
     def _write_plain(self, entries: Sequence[Entry], size: int) -> list[GoQueueError | None]:
-        """As `_write_group`, which takes over when there is more to it."""
+        """Write plain entries; all others are left to `_write_group`."""
         try:
             self._make_room(size, self._file_bytes // KEPT_FROM_RECORDS)
             failures = write_plain(entries, self._logs, self._journal)
@@ -251,7 +251,7 @@ class DiskStore:
         failures: Mapping[LogId, GoQueueError] = NOTHING_WRONG,
         kept: int | None = None,
     ) -> list[GoQueueError | None]:
-        """`failures` are of logs that could not be written just now; `kept` bytes of the journal file stay free."""
+        """Write a group; `failures` are known errors of logs, `kept` bytes of the journal file stay free."""
         if not entries:
             return []
         sizes = list(map(journal_size, entries))
@@ -290,7 +290,7 @@ class DiskStore:
         return StorageBusy("the journal is full until the checkpoint under way is done")
 
     def _write_removal(self, entry: Entry) -> GoQueueError | None:
-        """Removing files cannot be undone, so the journal must say so durably first."""
+        """Write a removal: it cannot be undone, so its journal entry must be durable first."""
         outcome = self._prepare_removal(entry) or self._write_group([entry], kept=0)[0]
         if outcome is not None:
             return outcome
@@ -299,7 +299,7 @@ class DiskStore:
         except OSError as error:
             return self._fail(error)
         for operation in entry:
-            # It has happened, even if the disk keeps some of the files: recovery removes what it finds of them.
+            # The removal is done even if some files could not be removed: recovery removes them.
             with suppress(OSError):
                 self._remove(operation)
         return None
@@ -321,23 +321,23 @@ class DiskStore:
                 self._logs[log].drop(bases)
 
     def begin_sync(self) -> None:
-        """Let the disk begin with what is written, so that the sync to come takes less long."""
+        """Start write-back, so that the next sync takes less time."""
         self._journal.begin_sync()
 
     def sync(self) -> Lsn:
-        """Make everything durable that was written before the call."""
+        """Make all earlier writes durable."""
         if self._failure is not None:
             raise self._failure
         try:
             return self._journal.sync()
         except OSError as error:
-            # What the kernel could not write it may have dropped: asking again would answer with a lie.
+            # The kernel may have dropped the pages that it could not write: another sync could succeed without them.
             raise self._fail(error) from error
 
     def prepare(self, *, sparing: bool = False) -> None:
-        """Do ahead what would hold up a later write; or, `sparing` the disk, give back what was done ahead."""
+        """Prepare the next journal file; if `sparing`, free the disk space of prepared files instead."""
         if self._failure is None:
-            # Whatever is wrong is found again, and told, when the write comes.
+            # The write that needs the file reports the error.
             with suppress(OSError):
                 self._journal.give_back_spares() if sparing else self._journal.prepare()
 
@@ -350,7 +350,7 @@ class DiskStore:
     # Checkpoints and compaction.
 
     def begin_checkpoint(self, snapshots: Mapping[str, Payload | None]) -> SlowWork:
-        """`snapshots` names the streams that changed since the last checkpoint; None for one that is gone."""
+        """Begin a checkpoint; `snapshots` has the streams changed since the last one, None for a removed stream."""
         stuck = next((log.failure for log in self._logs.values() if log.sync_failed), None)
         if stuck is not None:
             raise stuck
@@ -363,15 +363,15 @@ class DiskStore:
         self._snapshot_lsns = dict(work.state.snapshots)
         self._checkpoint_lsn = Lsn(work.state.lsn)
         for log, base in work.synced_before.items():
-            # A compaction finished since then waits for a checkpoint that knows of it: until then recovery does it
-            # again, and would take what the next compaction writes for what this one wrote.
+            # A log compacted since then must not be compacted again before a checkpoint covers it: recovery repeats the
+            # merge, and would take the cleaned file of the next compaction for that of this one.
             if log.merged_lsn <= work.state.lsn:
                 log.synced_before = base
         self._journal.release(work.state.lsn)
         self._open_segments.trim()
 
     def begin_compaction(self, log: LogId, policy: CompactionPolicy) -> SlowWork | None:
-        """Work that compacts the log's sealed segments, or None when there is none that may be touched."""
+        """Work that compacts the sealed segments of the log, or None if there is nothing to compact."""
         found = self._log(log)
         segments = found.compactable(policy.limit_offset)
         if not segments or not found.is_worth_compacting(segments, policy.drop_tombstones_before_ns):

@@ -1,7 +1,7 @@
-"""Walk the records of a log file, checking each one, and step over what is damaged.
+"""Walk over the records of a log file: each record is checked, damaged ranges are skipped.
 
-The one place that decides what on disk is a record: reads, index building, compaction, verification and repair
-all go through it.
+Only this module decides which bytes on disk are a record: reads, index building, compaction, verification and
+repair all use it.
 """
 
 import errno
@@ -16,9 +16,9 @@ __all__ = ["UNREADABLE", "WINDOW_BYTES", "Gap", "Run", "read_around", "walk"]
 
 WINDOW_BYTES = 1 << 20
 BLOCK_BYTES = 4096
-"""What a disk reads at least: the unit in which bytes are unreadable."""
+"""Smallest unit of a disk read: bytes are unreadable by whole blocks."""
 UNREADABLE = "unreadable: input/output error"
-"""The reason of a gap that the disk could not read, other than of one with wrong bytes."""
+"""Reason of a gap that the disk could not read, as opposed to one with wrong bytes."""
 LONGEST_RECORD = codec.HEADER_SIZE + codec.MAX_KEY + codec.MAX_VALUE + codec.MAX_HEADERS
 
 _LENGTHS = struct.Struct(">HIH")
@@ -26,7 +26,7 @@ _LENGTHS_AT = 26
 
 
 class Run(NamedTuple):
-    """Intact records that lie one after the other."""
+    """Consecutive intact records."""
 
     position: int
     records: memoryview
@@ -36,7 +36,7 @@ class Run(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Bytes that hold no intact record; the offsets are the bounds of what may have been there."""
+    """Bytes without an intact record; the offsets are the bounds of the records that may have been there."""
 
     position: int
     length: int
@@ -46,7 +46,7 @@ class Gap(NamedTuple):
 
 
 def read_around(file: File, position: int, length: int, unreadable: set[int] | None = None) -> bytes:
-    """As the file's own `read`, with zeros for blocks that the disk cannot read; `unreadable` takes their positions."""
+    """`read` of the file, with zeros for unreadable blocks, whose positions are added to `unreadable`."""
     try:
         return file.read(position, length)
     except OSError as error:
@@ -72,7 +72,7 @@ def read_around(file: File, position: int, length: int, unreadable: set[int] | N
 
 
 class _Source:
-    """A file of which some blocks may be unreadable: no checksum fits the zeros in their place."""
+    """File with possibly unreadable blocks, which are read as zeros and fail the checksums."""
 
     def __init__(self, file: File) -> None:
         self._file = file
@@ -82,7 +82,7 @@ class _Source:
         return read_around(self._file, position, length, self._unreadable)
 
     def blamed(self, gap: Gap) -> Gap:
-        """The gap, with the disk as the reason if it could not read any of it."""
+        """The gap, with UNREADABLE as its reason if the disk could not read a part of it."""
         first, end = gap.position - BLOCK_BYTES, gap.position + gap.length
         return gap._replace(reason=UNREADABLE) if any(first < at < end for at in self._unreadable) else gap
 
@@ -99,8 +99,8 @@ def walk(
 ) -> Iterator[Run | Gap]:
     """Yield runs and gaps from `position` to `end`, or up to the first record at or above `limit_offset`.
 
-    `expected_offset` is the lowest offset that may come first, `next_offset` the first one beyond the file: a
-    record outside these bounds is not taken for one of this file after damage.
+    `expected_offset` is the lowest offset that may come first, `next_offset` the first one beyond the file: after
+    damage, a record outside these bounds is ignored.
     """
     source = _Source(file)
     window = max(window, codec.HEADER_SIZE)
@@ -147,9 +147,9 @@ def _length_of_first(data: bytes) -> int:
 
 
 def _length_if_followed(file: "_Source", position: int, end: int, expected_offset: int, next_offset: int) -> int | None:
-    """The length that a damaged record states, if the very next record, or the end of the log, is right behind it.
+    """Stated length of a damaged record, if the next record or the end of the log follows right after it.
 
-    Then only this one is damaged, and its value is not searched: it may hold the bytes of records of another log.
+    Then only this record is damaged, and its value is not searched: it may contain the bytes of other records.
     """
     length = _length_of_first(file.read(position, codec.HEADER_SIZE))
     behind = position + length
@@ -167,7 +167,7 @@ def _gap_at(file: "_Source", position: int, end: int, expected_offset: int, next
     length = _length_if_followed(file, position, end, expected_offset, next_offset)
     if length is not None:
         return Gap(position, length, expected_offset, expected_offset, reason)
-    # Damage is rare and mostly small, so a short stretch is searched before the whole rest of the file.
+    # Damage is rare and mostly small, so a short range is searched before the whole rest of the file.
     for length in (WINDOW_BYTES, end - position):
         data = file.read(position, min(length, end - position))
         at = codec.find_next(data, 1, expected_offset, next_offset - 1)

@@ -1,1 +1,1 @@
-"""Where known ids are looked up."""
+"""Index of known record ids."""

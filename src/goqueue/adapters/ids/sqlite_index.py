@@ -1,11 +1,11 @@
-"""The index of ids as an SQLite database: one table for all topics, ordered by space and digest.
+"""Index of record ids in an SQLite database: one table for all topics, ordered by space and digest.
 
-Each call is few statements over many rows. SQLite works on them without holding Python's lock, so that a thread
-which adds or forgets a hundred thousand ids does not hold up the event loop. Writing has a connection of its own:
-the write-ahead log lets the other one read meanwhile.
+Each call executes a few statements over many rows. SQLite releases the interpreter lock meanwhile, so a thread that
+adds or removes a hundred thousand ids does not block the event loop. Writes have a connection of their own: with the
+write-ahead log, the other connection can read at the same time.
 
-The file names its kind in `application_id` and its version in `user_version`. To change the layout raise VERSION:
-a file of another version counts as damaged, and the index is built again from the logs.
+The file has its kind in `application_id` and its version in `user_version`. To change the layout raise VERSION:
+a file of another version counts as damaged, and the index is rebuilt from the logs.
 """
 
 import contextlib
@@ -26,13 +26,13 @@ __all__ = ["SqliteIdIndex"]
 KIND = 0x47514944
 VERSION = 1
 CACHE_KIB = 16 * 1024
-"""Of each of the two connections."""
+"""Page cache of each of the two connections."""
 PRIMARY_CODE = 0xFF
-"""The part of an error code that says what kind it is."""
+"""Bits of an error code with the primary code."""
 SHARED_MEMORY_BYTES = 64 * 1024
-"""With less room on the disk than this, SQLite may be unable to open a sound file."""
+"""Disk space below which SQLite may fail to open an intact file."""
 WRITE_AHEAD_BYTES = 64 * 1024 * 1024
-"""What the write-ahead log is cut back to when it has been longer."""
+"""Size to which a longer write-ahead log is truncated."""
 
 _SCHEMA = """
 CREATE TABLE ids (
@@ -108,12 +108,12 @@ class SqliteIdIndex:
         return number
 
     def _number(self, statement: str) -> int | None:
-        """What the statement finds, if it is a number: a damaged page may give anything, or nothing."""
+        """Result of the statement if it is a number, else None, as a damaged page may give anything."""
         found = self._writer.execute(statement).fetchone()
         return found[0] if found is not None and isinstance(found[0], int) else None
 
     def close(self) -> None:
-        # Closing completes the write-ahead log; what fails there is found at the next start.
+        # Closing completes the write-ahead log; the next start finds errors of it.
         with contextlib.suppress(sqlite3.Error):
             self._connections.close()
 
@@ -125,7 +125,7 @@ class SqliteIdIndex:
             self._connect()
 
     def _make(self) -> None:
-        """Under another name first: a file of this name is complete. A write-ahead log of an earlier one is not its."""
+        """Create the file under another name, so that a file with the real name is complete and has no old log."""
         new = f"{self._folder}/index.new"
         os.makedirs(self._folder, exist_ok=True)
         for left in (new, f"{self._path}-wal", f"{self._path}-shm"):
@@ -150,7 +150,7 @@ class SqliteIdIndex:
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         return connection
 
-    # Looking.
+    # Reading.
 
     def find(self, space: int, digests: bytes) -> list[FoundId]:
         statement = _FIND_ONE if len(digests) == 16 else _FIND_MANY
@@ -166,7 +166,7 @@ class SqliteIdIndex:
         with self._faults():
             return [space for (space,) in self._writer.execute(_SPACES)]
 
-    # Changing.
+    # Writing.
 
     def add(self, ids: Sequence[IndexedIds], number: int) -> None:
         batches: list[tuple[int, ...]] = []
@@ -183,7 +183,7 @@ class SqliteIdIndex:
             writer.execute("UPDATE added SET number = ?", (number,))
 
     def forget(self, space: int, before_ns: int, after: bytes, most: int) -> bytes | None:
-        # Should the power fail, they are forgotten again.
+        # After a power failure the ids are removed again.
         with self._faults(), self._transaction("NORMAL") as writer:
             last = writer.execute(_LAST_OF_STEP, (space, after, most - 1)).fetchone()
             until: bytes = _BEHIND_ALL if last is None else last[0]
@@ -192,7 +192,7 @@ class SqliteIdIndex:
 
     @contextmanager
     def _transaction(self, synchronous: Literal["FULL", "NORMAL"]) -> Iterator[sqlite3.Connection]:
-        """With FULL it is durable when it is committed, with NORMAL when a later one is."""
+        """Transaction that is durable at its commit (FULL), or with a later FULL one (NORMAL)."""
         writer = self._writer
         writer.execute(f"PRAGMA synchronous = {synchronous}")
         writer.execute("BEGIN IMMEDIATE")
@@ -218,11 +218,11 @@ class SqliteIdIndex:
         return IdIndexDamaged(f"the index of ids ({self._path}): {error}")
 
     def _is_full(self, error: sqlite3.Error) -> bool:
-        # Errors of the module itself have no code.
+        # Errors raised by the sqlite3 module itself have no code.
         code = getattr(error, "sqlite_errorcode", None)
         if code is None or code & PRIMARY_CODE not in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
             return code == sqlite3.SQLITE_FULL
-        # Without room for its shared memory SQLite says no more than that.
+        # SQLite reports a lack of space for its shared memory with these general codes.
         found = os.statvfs(self._folder)
         return found.f_bavail * found.f_frsize < SHARED_MEMORY_BYTES
 
@@ -231,7 +231,7 @@ _HEAD = ("application_id", "user_version")
 
 
 def _remove(path: str) -> None:
-    """A folder in the place of a file is not ours, and gets another name."""
+    """Remove a file; a folder in its place is not GoQueue's and is renamed instead."""
     try:
         os.unlink(path)
     except FileNotFoundError:

@@ -1,1 +1,1 @@
-"""Twins of the disk adapters that keep everything in memory."""
+"""In-memory twins of the disk adapters."""

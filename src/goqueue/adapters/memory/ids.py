@@ -1,4 +1,4 @@
-"""The index of ids in memory: the twin of the one on disk, for tests."""
+"""Index of record ids in memory: the twin of the one on disk, for tests."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ NO_ID = bytes(DIGEST_BYTES)
 
 
 class MemoryIdIndex:
-    """See `goqueue.engine.ports.IdIndex`. Opened again, it has what it had."""
+    """See `goqueue.engine.ports.IdIndex`. The content survives `close` and `open`."""
 
     def __init__(self) -> None:
         self._number = 0

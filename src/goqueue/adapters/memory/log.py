@@ -1,4 +1,4 @@
-"""A partition's log in memory: segments of records, kept as the chunks they were appended in."""
+"""Log of a partition in memory: segments of records, in the chunks in which they were appended."""
 
 from array import array
 from bisect import bisect_right
@@ -13,7 +13,7 @@ __all__ = ["MemoryLog", "MemorySegment"]
 
 
 class MemorySegment:
-    """Chunks are only ever added, so a reader in another thread sees a shorter segment at worst."""
+    """Segment in memory. Chunks are only added, so a reader in another thread sees at worst a shorter segment."""
 
     def __init__(self, info: SegmentInfo) -> None:
         self.info = info
@@ -43,7 +43,7 @@ class MemorySegment:
         return self._from(offset, max_bytes)
 
     def _from(self, offset: int, max_bytes: int) -> bytes:
-        """Chunks from the one that may hold `offset` on, until more than `max_bytes` lie behind that one."""
+        """Chunks from the one that may have `offset`, until more than `max_bytes` follow it."""
         at = max(0, bisect_right(self._first_offsets, offset) - 1)
         chunks: list[bytes] = []
         size = 0
@@ -65,7 +65,7 @@ class MemorySegment:
             codec.latest_by_key(_seen(chunk, policy), latest, 1 << 62)
 
     def retained(self, latest: dict[bytes, int], policy: CompactionPolicy) -> "MemorySegment":
-        """A segment of the same bounds with the records that compaction keeps."""
+        """Segment with the same bounds and the records that compaction keeps."""
         old = self.info
         segment = MemorySegment(SegmentInfo(old.base_offset, old.next_offset, 0, old.max_timestamp_ns))
         for chunk in self._chunks:
@@ -81,7 +81,7 @@ def _seen(records: bytes, policy: CompactionPolicy) -> bytes:
 
 
 class MemoryLog:
-    """One owner writes; any thread reads. The tuple of segments is replaced, never changed in place."""
+    """Log in memory. One owner writes; any thread reads. The tuple of segments is replaced, never changed in place."""
 
     def __init__(self, segment_bytes: int) -> None:
         self._segment_bytes = segment_bytes
@@ -146,7 +146,7 @@ class MemoryLog:
         return None
 
     def drop(self, base_offsets: tuple[int, ...]) -> None:
-        """Forget segments; an empty one takes the place of the last, so the end is not forgotten."""
+        """Remove segments; an empty one replaces the last, so that the end of the log is kept."""
         kept = tuple(segment for segment in self._segments if segment.info.base_offset not in base_offsets)
         if self._segments and self._segments[-1] not in kept:
             kept = (*kept, self._empty_at_end())
@@ -156,7 +156,7 @@ class MemoryLog:
         return tuple(segment for segment in self._segments[:-1] if segment.info.next_offset <= limit_offset)
 
     def replace(self, replacements: Mapping[MemorySegment, MemorySegment]) -> None:
-        """Put segments in the place of others, as far as these are still there."""
+        """Replace segments by others, if they still exist."""
         self._segments = tuple(replacements.get(segment, segment) for segment in self._segments)
 
     def remove(self) -> None:

@@ -1,4 +1,4 @@
-"""Storage that lives in memory: the twin of the data folder, for tests and for brokers that keep nothing."""
+"""Storage in memory: the twin of the data folder, for tests and for brokers without persistence."""
 
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ class _Journaled(NamedTuple):
 
 
 class MemoryDisk:
-    """What outlives a store: given to the next one, it has everything the last one wrote."""
+    """Content that outlives a store: the next store opened on it has everything that the last one wrote."""
 
     def __init__(self) -> None:
         self.in_use = False
@@ -109,7 +109,7 @@ class MemoryStore:
             self._disk.in_use = self._opened = False
             self._logs = {}
 
-    # Looking.
+    # Reading.
 
     def logs(self) -> Sequence[LogId]:
         return tuple(self._logs)
@@ -163,7 +163,7 @@ class MemoryStore:
         return refusal
 
     def _refuse(self, entry: Entry) -> GoQueueError | None:
-        """Why the entry cannot happen as a whole; `ends` is where its own operations so far leave a log."""
+        """Error if the entry cannot be written as a whole; `ends` has the log ends after its earlier operations."""
         ends: dict[LogId, int] = {}
         deleted: set[LogId] = set()
         for operation in entry:
@@ -199,7 +199,7 @@ class MemoryStore:
                     self._logs[log].drop(bases)
 
     def begin_sync(self) -> None:
-        """There is nothing that could be done meanwhile."""
+        """Nothing to do: memory needs no write-back."""
 
     def sync(self) -> Lsn:
         return self._disk.written_lsn

@@ -1,1 +1,1 @@
-"""Compiling .proto texts, which needs files and another process."""
+"""Compiler of .proto texts, which needs files and a process of its own."""

@@ -1,12 +1,11 @@
-"""Turning .proto texts into descriptors with protoc, in a process of its own.
+"""Compiler from .proto texts to descriptors: protoc in a process of its own.
 
-protoc could be called inside this process, which takes 2 ms in place of 30. It is not, for three reasons: it writes
-its errors to file descriptor 2, from where the errors of one thread cannot be told from those of another; texts of
-strangers are read by C++ code, and a crash there must not be a crash of the broker; and only a process can be held to
-a limit of time and memory.
+protoc inside this process would take 2 ms instead of 30. A process is used for three reasons: protoc writes its errors
+to file descriptor 2, where errors of different threads are mixed; it parses untrusted texts in C++ code, and a crash
+there must not crash the broker; and only a process can have limits of time and memory.
 
 `compile_files` blocks for about 30 ms (10 s at most, then the text is refused), so it is called from a thread, never
-from the event loop. It has no state: as many calls may run at once as the caller has threads for it, two are plenty.
+from the event loop. It has no state: calls may run at the same time in several threads; two are enough.
 """
 
 import re
@@ -46,11 +45,11 @@ _PLACE = re.compile(r"^(?P<file>[^\n:]+\.proto):(?:(?P<line>\d+):(?P<column>\d+)
 
 
 def compile_files(root: str, texts: Mapping[str, str]) -> bytes:
-    """The FileDescriptorSet of `root` and of all it imports, each after what it imports itself.
+    """FileDescriptorSet of `root` and of all files it imports, each after its own imports.
 
     The names are checked by the caller: relative, and without a part that leads upwards. Imports are found among the
-    texts and what every registry knows (google/protobuf, google/type, confluent), and nowhere else, because protoc
-    itself refuses a path that is absolute or leads upwards, and the folder has no links.
+    texts and the well-known files (google/protobuf, google/type, confluent), and nowhere else, because protoc itself
+    refuses a path that is absolute or leads upwards, and the folder has no links.
     """
     with tempfile.TemporaryDirectory(prefix="goqueue-protoc-") as name:
         folder = Path(name)
@@ -66,7 +65,7 @@ def compile_files(root: str, texts: Mapping[str, str]) -> bytes:
 
 
 def _run(root: str, sources: Path, output: Path) -> bytes:
-    # Types that everyone knows come first: a text registered under the name of one cannot take its place.
+    # Well-known types come first: a text registered under the name of one cannot replace it.
     known = (f"-I{WELL_KNOWN_FOLDER}", f"-Igoogle/type={GOOGLE_TYPE_FOLDER}", f"-I{CONFLUENT_FOLDER}")
     arguments = [*known, "-I.", "--include_imports", f"--descriptor_set_out={output}", root]
     try:
@@ -90,7 +89,7 @@ def _run(root: str, sources: Path, output: Path) -> bytes:
 
 
 def _explained(root: str, output: str, status: int) -> str:
-    """What protoc said, as `line 3, column 7: …`, with the name of the file where it is not the schema itself."""
+    """Errors of protoc as `line 3, column 7: …`, with the file name unless the file is the schema itself."""
     found = []
     for line in output.splitlines():
         match = _PLACE.match(line)

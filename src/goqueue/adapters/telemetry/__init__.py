@@ -1,1 +1,1 @@
-"""Log lines and metrics."""
+"""Log lines, metrics and spans."""

@@ -1,4 +1,4 @@
-"""Label sets that stay small: so many are shown by name, and all others together."""
+"""Bounded label sets: a limited number of names has a series each, all others share one."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Annotated, Generic, TypeVar
@@ -12,19 +12,19 @@ Name = TypeVar("Name", bound=Hashable)
 
 
 class MetricsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How many series `/metrics` has; what is not shown by name is added up under `other`."""
+    """Limits of the series on `/metrics`; topics and groups beyond them are summed up under `other`."""
 
     topics: Count = 200
-    """Topics that are shown by name."""
+    """Maximum of topics shown by name."""
     groups: Count = 200
-    """Groups, and groups in topics, that are shown by name."""
+    """Maximum of groups, and of groups in topics, shown by name."""
 
 
 class Names(Generic[Name]):
-    """The first so many that are met. One that goes makes room for one that comes, and not for one that is there.
+    """The first names that were seen, up to a limit. A name that goes makes room for a new name, not for a known one.
 
-    So what has a name keeps it, and what has none never gets one: a series does not jump from one to the other. Whoever
-    is really called as all the others are together is one of them.
+    So a named series stays named, and the others never become named: no count moves from one series to another. A name
+    equal to that of the shared series belongs to the shared series.
     """
 
     def __init__(self, most: int, others: Name) -> None:
@@ -37,7 +37,7 @@ class Names(Generic[Name]):
         return name in self._named
 
     def update(self, present: Iterable[Name]) -> None:
-        """Those that are there now. While there is no room for another, this takes no longer for very many."""
+        """Update to the present names; if the limit is reached, the time does not depend on their number."""
         there = present if isinstance(present, dict) else dict.fromkeys(present)
         self._named = {name for name in self._named if name in there}
         if len(self._named) < self._most:
@@ -50,7 +50,7 @@ class Names(Generic[Name]):
 
 
 class Sums(Generic[Name]):
-    """The totals of those without a name, which must not shrink when one of them goes."""
+    """Totals over the unnamed, which do not shrink when one of them goes."""
 
     def __init__(self, width: int) -> None:
         self._seen: dict[Name, Sequence[int]] = {}
@@ -58,19 +58,19 @@ class Sums(Generic[Name]):
         self.totals = [0] * width
 
     def update(self, counts: Mapping[Name, Sequence[int]]) -> None:
-        """What each has counted by now."""
+        """Update with the current counts of each name."""
         for name, now in counts.items():
             self.meet(name, now)
         self.finish()
 
     def meet(self, name: Name, now: Sequence[int]) -> None:
-        """As `update`, one by one; `finish` has to follow when all were met. Of those at 0 nothing is kept."""
+        """Update with one name; `finish` must follow after the last. Counts of 0 take no memory."""
         if not any(now):
             return
         before = self._seen.get(name)
         for place, value in enumerate(now):
             grown = value - before[place] if before is not None else value
-            # It went and came again, and began at nothing.
+            # The name was removed and created again, and its count began at 0.
             self.totals[place] += value if grown < 0 else grown
         self._met[name] = now
 

@@ -1,4 +1,4 @@
-"""What there is to see of the broker as a whole: clients and their requests, transactions, storage, the process."""
+"""Metrics of the broker as a whole: clients and their requests, transactions, storage, the process."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ __all__ = ["FAMILIES", "BrokerMetrics"]
 
 NS_PER_S = 1_000_000_000
 
-BUILD = Family("goqueue_broker_build_info", "gauge", "1; what is running", ("version", "codec"))
+BUILD = Family("goqueue_broker_build_info", "gauge", "1; the running version", ("version", "codec"))
 TOPICS = Family("goqueue_broker_topics", "gauge", "Topics")
 PARTITIONS = Family("goqueue_broker_partitions", "gauge", "Partitions")
 SCHEDULES = Family("goqueue_broker_schedules", "gauge", "Schedules")
@@ -74,7 +74,7 @@ FAMILIES = (
 
 
 class BrokerMetrics:
-    """`look` is called on the event loop, and `families` afterwards, from any thread."""
+    """Metrics of the broker. `look` is called on the event loop, `families` after it, by any thread."""
 
     def __init__(self, broker: Broker, topics: TopicMetrics, loop_lag: Histogram, start_ns: int) -> None:
         self._broker = broker

@@ -1,4 +1,4 @@
-"""What happens seldom, counted as it happens. Plain numbers: what shows them is loaded when somebody asks for them."""
+"""Counters of rare events, counted as they occur: plain numbers, so that the metrics library is loaded on demand."""
 
 import threading
 
@@ -53,7 +53,7 @@ FAMILIES = (
 
 
 class Count:
-    """A number for each set of labels. May be used by any thread."""
+    """Numbers by set of labels. May be used by any thread."""
 
     def __init__(self, family: Family) -> None:
         self.family = family
@@ -63,7 +63,7 @@ class Count:
             self.begin()
 
     def begin(self, *labels: str) -> None:
-        """So that there is a 0 before anything happens: otherwise the first time would not be seen as a rise."""
+        """Start at 0, so that the first event shows as an increase."""
         self._numbers.setdefault(labels, 0)
 
     def add(self, amount: int = 1, *labels: str) -> None:
@@ -81,7 +81,7 @@ class Count:
 
 
 class Counts:
-    """One for each family."""
+    """One `Count` for each family."""
 
     def __init__(self) -> None:
         self.damaged_ranges = Count(DAMAGED_RANGES)

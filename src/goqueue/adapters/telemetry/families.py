@@ -1,4 +1,4 @@
-"""Metrics as the library for Prometheus has them. Imported when somebody asks for them: see `metrics.py`."""
+"""Metric families of the Prometheus library, imported at the first request for metrics: see `metrics.py`."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +10,7 @@ from goqueue.engine.histogram import Histogram
 __all__ = ["OTHER", "counter", "gauge", "histogram", "single"]
 
 OTHER = "other"
-"""The name of all topics, and of all groups, beyond those that are shown by name."""
+"""Label of all topics, and of all groups, beyond those shown by name."""
 
 
 def counter(family: Family, rows: Iterable[Row]) -> Metric:
@@ -28,7 +28,7 @@ def gauge(family: Family, rows: Iterable[Row]) -> Metric:
 
 
 def single(family: Family, value: float) -> Metric:
-    """One without labels."""
+    """Gauge without labels."""
     return (counter if family.kind == "counter" else gauge)(family, [((), value)])
 
 

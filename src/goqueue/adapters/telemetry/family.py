@@ -1,4 +1,4 @@
-"""What a metric is: its name, its type, what it says and by what it is told apart. The reference is made from these."""
+"""Metric family: name, type, description and labels. The metrics reference is generated from these."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
@@ -6,11 +6,11 @@ from typing import Literal, NamedTuple
 __all__ = ["Family", "Row"]
 
 Row = tuple[Sequence[str], float]
-"""The values of the labels, and that of the metric."""
+"""Values of the labels, and value of the metric."""
 
 
 class Family(NamedTuple):
-    """As it is exported, a counter has `_total` behind its name."""
+    """Description of a metric. An exported counter has the suffix `_total`."""
 
     name: str
     kind: Literal["counter", "gauge", "histogram"]

@@ -1,4 +1,4 @@
-"""What there is to see of each group: what it has before it in each topic, who is in it, and what it is doing."""
+"""Metrics of groups: lag in each topic, members and state."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -77,7 +77,7 @@ Place = tuple[str, str]
 
 
 class _Shown:
-    """One group in one topic, or all those without a name."""
+    """One group in one topic, or all groups without a name."""
 
     def __init__(self) -> None:
         self.lag = self.delayed = self.in_flight = self.resting = 0
@@ -96,7 +96,7 @@ class _Shown:
 
 
 class GroupMetrics:
-    """`look` is called on the event loop, and `families` afterwards, from any thread."""
+    """Metrics of groups. `look` is called on the event loop, `families` after it, by any thread."""
 
     def __init__(self, broker: Broker, most: int) -> None:
         self._broker = broker
@@ -115,7 +115,7 @@ class GroupMetrics:
         self._states: Counter[str] = Counter()
 
     async def look(self) -> None:
-        """Of groups without a name only sums are kept: there may be very many."""
+        """Read all groups; those without a name are only summed up, as there may be very many."""
         await self._look_at_groups()
         places: dict[Place, None] = {}
         async for place in group_places(self._broker):
@@ -186,7 +186,7 @@ class GroupMetrics:
 
 
 def _by_priority(place: Place, one: _Shown) -> Iterator[Row]:
-    """Most queues have normal records only, and then one line says it all."""
+    """Rows by priority; most queues have normal records only, and then one row is enough."""
     for lane, ready in enumerate(one.ready):
         if ready or lane == NORMAL:
             yield (*place, PRIORITIES[lane]), ready

@@ -1,7 +1,7 @@
-"""Since when the first record that waits has been there, for every group and partition: read from the logs, sparingly.
+"""Age of the first waiting record of every group and partition, read from the logs.
 
-A time is read once for each record that has come to be the first. When too many have, some are left for the next look,
-and show the time of the one before them.
+The timestamp of each record is read once, when the record becomes the first. If too many records did, some are read at
+the next look, and until then show the time of their predecessor.
 """
 
 import asyncio
@@ -22,16 +22,16 @@ NS_PER_S = 1_000_000_000
 
 Place = tuple[str, Partition]
 Head = tuple[Place, int]
-"""A group in a partition, and the first record that waits there."""
+"""Group, partition, and the first record that waits there."""
 
 
 class HeadAges:
-    """Remembers nothing but the records that are first now."""
+    """Ages of the records that are first now; nothing else is kept."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._known: dict[Place, tuple[int, int]] = {}
-        """The offset, and when that record was published."""
+        """Offset and publish time of the first record."""
         self._turn = 0
 
     async def look(self, loads: Sequence[GroupLoad]) -> None:
@@ -62,7 +62,7 @@ class HeadAges:
                 self._known[place] = (offset, at)
 
     def oldest_s(self, load: GroupLoad) -> float:
-        """How long the record has waited that has waited for longest; 0 when none does."""
+        """Age of the oldest waiting record; 0 if none waits."""
         known = (self._known.get((load.group, partition)) for partition, _ in load.heads)
         times = [one[1] for one in known if one is not None]
         return max(0, self._broker.clock.now_ns() - min(times)) / NS_PER_S if times else 0.0
@@ -75,6 +75,6 @@ def _published_at(head: Head) -> int | None:
         chunk = log.read(max(offset, log.start_offset), ENOUGH_FOR_ONE, offset + 1)
         records = codec.decode(chunk.records)
     except (GoQueueError, OSError):
-        # The topic may go while its log is read.
+        # The topic may be deleted while its log is read.
         return None
     return records[0].timestamp_ns if records else None

@@ -10,7 +10,7 @@ __all__ = ["LogFormat", "Logger", "configure_logs", "get_logger"]
 
 LogFormat = Literal["auto", "json", "console"]
 Render = Callable[[str, str, str, Mapping[str, object]], str]
-"""From when it was, the level, what happened and the facts about it to a line."""
+"""Function from time, level, event and facts to a line."""
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
 EVENT_WIDTH = 30
@@ -20,7 +20,7 @@ NAME, VALUE = "\x1b[36m", "\x1b[35m"
 
 
 class Logger:
-    """Says what happened, with facts by name. May be used by any thread: a line is one write."""
+    """Logger of events with named facts. May be used by any thread: a line is one write."""
 
     def __init__(self, render: Render, least: str) -> None:
         self.configure(render, least)
@@ -46,7 +46,7 @@ class Logger:
 
     def _say(self, level: str, event: str, facts: Mapping[str, object]) -> None:
         if level in self._said:
-            # Whoever reads the log wants to know when the line was written, whatever the broker's clock says.
+            # Wall time of the line, independent of the broker's clock.
             when = datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")  # noqa: TID251
             sys.stderr.write(self._render(when, level, event, facts) + "\n")
             sys.stderr.flush()
@@ -67,7 +67,7 @@ def _coloured_line(when: str, level: str, event: str, facts: Mapping[str, object
 
 
 def _shown(value: object) -> str:
-    """In quotes where a space or a line break would hide where it ends."""
+    """Text of a value, in quotes if it has spaces or line breaks."""
     text = str(value)
     return text if text.isprintable() and " " not in text else repr(text)
 
@@ -76,7 +76,7 @@ _THE_LOGGER = Logger(_plain_line, "info")
 
 
 def configure_logs(log_format: LogFormat, level: str) -> None:
-    """Once, at start. Everything goes to standard error: standard output belongs to what a command answers."""
+    """Configure the logger at the start. Lines go to standard error; standard output is for command output."""
     for_people = sys.stderr.isatty()
     if log_format == "json" or (log_format == "auto" and not for_people):
         render: Render = _json_line

@@ -1,4 +1,4 @@
-"""Lag of the event loop: how late it comes to what is due, which is how long every request waits for its turn."""
+"""Event-loop lag: the delay of due callbacks, which every request to the broker waits for."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -40,7 +40,7 @@ class _Watch:
 
 @contextmanager
 def loop_lag(requests: Callable[[], int]) -> Iterator[Histogram]:
-    """Watched while inside; `requests` says how many there were so far."""
+    """Histogram of the lag, measured inside the context; `requests` says how many there were so far."""
     watch = _Watch(requests)
     try:
         yield watch.seconds

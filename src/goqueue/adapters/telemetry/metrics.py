@@ -1,8 +1,8 @@
 """Metrics for Prometheus. Names are part of the public contract; label sets are small and bounded.
 
-What happens seldom is counted as it happens, in `counts.py`. All the rest is read from the broker when somebody asks:
-first on the event loop, which owns it, and only as much as has to be; then in a thread, where it becomes text. Until
-somebody uses HTTP none of this is loaded.
+Rare events are counted as they occur, in `counts.py`. All other values are read from the broker at each request: the
+necessary minimum on the event loop, which owns the state, then the rest in a thread, which produces the text. The
+library is not loaded before the first HTTP connection.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ FAMILIES = (*broker_metrics.FAMILIES, *topic_metrics.FAMILIES, *group_metrics.FA
 
 
 class _Scrape(Collector):
-    """All there is to see of a running broker."""
+    """Collector of all metrics of a running broker."""
 
     def __init__(self, watched: Watched, settings: MetricsSettings) -> None:
         broker = watched.broker
@@ -39,7 +39,7 @@ class _Scrape(Collector):
         self._broker = BrokerMetrics(broker, self._topics, watched.loop_lag, watched.start_ns)
 
     async def look(self) -> None:
-        """On the event loop, before each `collect`."""
+        """Read the broker, on the event loop; called before each `collect`."""
         await self._topics.look()
         self._broker.look()
         await self._groups.look()
@@ -53,10 +53,10 @@ class _Scrape(Collector):
 
 
 class Metrics:
-    """Everything together as text."""
+    """Metrics page as text."""
 
     def __init__(self, watched: Watched, settings: MetricsSettings) -> None:
-        # When a counter was made would be a series of its own for each of them.
+        # The creation time of a counter would be one more series for each.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
         self._turn = asyncio.Lock()
@@ -66,7 +66,7 @@ class Metrics:
         self._registry.register(self._scrape)
 
     async def exposition(self) -> bytes:
-        """One at a time: what was looked at is not to change before it is text."""
+        """Text of all metrics; one at a time, so that the values do not change before they are text."""
         async with self._turn:
             await self._scrape.look()
             return await asyncio.get_running_loop().run_in_executor(None, generate_latest, self._registry)

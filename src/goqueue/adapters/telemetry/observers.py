@@ -1,4 +1,4 @@
-"""Tell the operator, in the log and in the metrics, what storage and maintenance report."""
+"""Observers of storage and maintenance: reports go to the log and to the metrics."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ __all__ = ["MaintenanceReporter", "StorageReporter"]
 
 REMEMBERED_DAMAGE = 10_000
 NAMED = 20
-"""Groups in one line of the log."""
+"""Maximum of group names in one log line."""
 
 
 class StorageReporter:
-    """See `goqueue.engine.ports.StorageObserver`. A damaged range is met at every read over it, but told once."""
+    """See `goqueue.engine.ports.StorageObserver`. A damaged range is reported at every read of it, but logged once."""
 
     def __init__(self, logger: Logger, counts: Counts) -> None:
         self._log = logger

@@ -1,4 +1,4 @@
-"""Spans as OpenTelemetry has them, and the two exporters of its SDK. Only loaded when they are wanted."""
+"""OpenTelemetry spans, and the two OTLP exporters of its SDK; imported only if one is configured."""
 
 import socket
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ OPERATION_TYPES = {
     Operation.NACK: "settle",
     Operation.REJECT: "settle",
 }
-"""Those for which the messaging conventions have a type. All of these are calls of a client, which pulls."""
+"""Operations with a type in the messaging conventions; all of them are calls of a client, which pulls."""
 OTHER_ERROR = "_OTHER"
 _RESOURCE = Resource({"service.name": "goqueue", "service.version": __version__, "host.name": socket.gethostname()})
 _SCOPE = InstrumentationScope("goqueue", __version__)
@@ -34,11 +34,11 @@ _FINE = Status(StatusCode.UNSET)
 
 
 def otlp_exporter(export: str, endpoint: str, headers: Mapping[str, str], within_s: float) -> SpanExporter:
-    """`endpoint` is a URL; empty for the place where a collector on this machine listens."""
+    """Exporter to `endpoint`, a URL; empty for the default address of a local collector."""
     if export == "otlp-grpc":
         from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as GrpcExporter
 
-        # gRPC has no other names than these.
+        # gRPC requires lower-case names.
         lower = {name.lower(): value for name, value in headers.items()}
         return GrpcExporter(endpoint=endpoint or "http://127.0.0.1:4317", headers=lower or None, timeout=within_s)
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as HttpExporter
@@ -50,7 +50,7 @@ def otlp_exporter(export: str, endpoint: str, headers: Mapping[str, str], within
 
 
 def otel_spans(run: SpanRun) -> Iterator[ReadableSpan]:
-    """One for each record of the run."""
+    """One span for each record of the run."""
     common, kind = _common_attributes(run), _kind(run)
     status = Status(StatusCode.ERROR, run.error) if run.error else _FINE
     for span in spans_of(run):
@@ -73,8 +73,9 @@ def otel_spans(run: SpanRun) -> Iterator[ReadableSpan]:
 
 
 def _kind(run: SpanRun) -> SpanKind:
-    """As the messaging conventions have it: a send is a PRODUCER where records are created, which is where they get
-    their context, and otherwise a CLIENT, as are receiving and settling. What the broker does by itself is INTERNAL.
+    """Span kind by the messaging conventions: a send is PRODUCER where records are created and get their context.
+
+    Other sends, receiving and settling are CLIENT; operations of the broker itself are INTERNAL.
     """
     if run.operation is Operation.PUBLISH and run.context is None and not run.contexts:
         return SpanKind.PRODUCER
@@ -91,14 +92,14 @@ def _state(text: str) -> TraceState:
 
 
 def _parent(span: Span) -> SpanContext | None:
-    """What a record was published in is the sender's, everything else is ours."""
+    """Parent span: of the sender for a published record, otherwise a span of the broker."""
     if not span.parent_id:
         return None
     return _context(span.trace_id, span.parent_id, span.tracestate, is_remote=span.run.operation is Operation.PUBLISH)
 
 
 def _common_attributes(run: SpanRun) -> dict[str, AttributeValue]:
-    """Names of the messaging conventions where they have one."""
+    """Attributes with names of the messaging conventions."""
     key, key_base64 = shown_key(run.key)
     found: dict[str, AttributeValue | None] = {
         "messaging.system": "goqueue",
@@ -114,7 +115,7 @@ def _common_attributes(run: SpanRun) -> dict[str, AttributeValue]:
         "messaging.goqueue.record.id": run.id,
         "messaging.goqueue.target": run.target,
         "messaging.goqueue.transaction": run.transaction,
-        # Words of workers, of which there may be too many to count by, are the description of the status.
+        # Error texts of workers have too many values for an attribute; they are the description of the status.
         "error.type": run.error_type or (OTHER_ERROR if run.error else None),
     }
     return {name: value for name, value in found.items() if value}
@@ -123,7 +124,7 @@ def _common_attributes(run: SpanRun) -> dict[str, AttributeValue]:
 def _own_attributes(span: Span) -> dict[str, AttributeValue]:
     run = span.run
     if not run.topic or span.offset < 0:
-        # A transaction is no record, and a record that was refused has no place.
+        # A transaction is not a record, and a refused record has no offset.
         return {}
     return {
         "messaging.message.id": f"{run.topic}/{run.partition}/{span.offset}",

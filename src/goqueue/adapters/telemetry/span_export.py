@@ -1,4 +1,4 @@
-"""Spans for other programs: as lines on standard output, or to a collector of OpenTelemetry."""
+"""Span export: as lines on standard output, or to an OpenTelemetry collector."""
 
 import logging
 import os
@@ -31,7 +31,7 @@ _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
 def check_endpoint(endpoint: str) -> None:
     if not endpoint:
         return
-    # Most brokers have no collector.
+    # Imported here because most brokers have no collector.
     from urllib.parse import urlsplit
 
     parts = urlsplit(endpoint)
@@ -43,7 +43,7 @@ def check_endpoint(endpoint: str) -> None:
 
 
 def parse_headers(text: str) -> dict[str, str]:
-    """As OTEL_EXPORTER_OTLP_HEADERS has them: `name=value,name=value`, values escaped as in a URL."""
+    """Headers in the format of OTEL_EXPORTER_OTLP_HEADERS: `name=value,name=value`, values escaped as in a URL."""
     if not text:
         return {}
     from urllib.parse import unquote
@@ -52,7 +52,7 @@ def parse_headers(text: str) -> dict[str, str]:
     for part in filter(None, map(str.strip, text.split(","))):
         name, equals, value = part.partition("=")
         if not equals or not _HEADER.fullmatch(name.strip()):
-            # The text is not repeated: it may have a password in it.
+            # The text is not repeated, because it may contain a password.
             raise InvalidSettings(
                 "tracing.headers is not allowed", hint="allowed is name=value,name=value, values escaped as in a URL"
             )
@@ -61,7 +61,7 @@ def parse_headers(text: str) -> dict[str, str]:
 
 
 def destination_of(export: ExportName, endpoint: str, headers: str, logger: Logger) -> Destination | None:
-    """Where spans are to go; None for nowhere."""
+    """Destination of exported spans; None if there is no export."""
     if export == "none":
         return None
     if export == "stdout":
@@ -79,7 +79,7 @@ def destination_of(export: ExportName, endpoint: str, headers: str, logger: Logg
 
 
 class StandardOutputSpans:
-    """See `goqueue.adapters.telemetry.span_outlet.Destination`. A line for each span."""
+    """See `goqueue.adapters.telemetry.span_outlet.Destination`. One line for each span."""
 
     name = "stdout"
     room = WAITING_SPANS
@@ -113,14 +113,14 @@ class StandardOutputSpans:
 
 
 def _print(line: bytes) -> None:
-    """Past Python's own buffer, whose lock nobody could take at the end if a reader that hangs holds up this thread."""
+    """Write without Python's buffer, whose lock would stay taken at exit if a slow reader blocks this thread."""
     rest = memoryview(line)
     while rest:
         rest = rest[os.write(STANDARD_OUTPUT, rest) :]
 
 
 class OtlpSpans:
-    """See `goqueue.adapters.telemetry.span_outlet.Destination`. The SDK's exporter sends, and tries again."""
+    """See `goqueue.adapters.telemetry.span_outlet.Destination`. The exporter of the SDK sends and retries."""
 
     room = WAITING_SPANS
 
@@ -131,7 +131,7 @@ class OtlpSpans:
         self._log = logger
         self._is_failing = False
         self._words = _LastWords()
-        # What the SDK says goes into our log, once, in place of standard error, again and again.
+        # Messages of the SDK go to the broker's log, once, instead of to standard error repeatedly.
         sdk = logging.getLogger("opentelemetry")
         sdk.propagate = False
         sdk.handlers[:] = [self._words]
@@ -149,7 +149,7 @@ class OtlpSpans:
         while batch := list(islice(spans, BATCH)):
             try:
                 done = self._exporter.export(batch) is SpanExportResult.SUCCESS
-            except Exception as error:  # What an exporter raises is not written down; it must not end the thread.
+            except Exception as error:  # Exporters do not document their exceptions; none may end the thread.
                 self._words.text = repr(error)
                 done = False
             sent, failed = (sent + len(batch), failed) if done else (sent, failed + len(batch))
@@ -177,7 +177,7 @@ class OtlpSpans:
 
 
 class _LastWords(logging.Handler):
-    """The last complaint of the SDK."""
+    """Last message of the SDK."""
 
     text = ""
 

@@ -1,7 +1,7 @@
-"""Spans in files: a line for each run, a new file when one is large or old, the oldest removed.
+"""Span files: one line for each run; a new file begins by size or age, and the oldest files are removed.
 
-A file is called `spans-….jsonl.open` while it is written to. Whoever reads a file only once takes those
-that end in `.jsonl`. After a crash the last line may be cut.
+A file is called `spans-….jsonl.open` while it is written to. Programs that read each file once should take files
+that end in `.jsonl`. After a crash the last line may be incomplete.
 """
 
 import os
@@ -22,29 +22,29 @@ COMPLETE, OPEN = ".jsonl", ".jsonl.open"
 PREFIX = "spans-"
 MOST_FILES = 10_000
 LOOKS_PER_FILE = 1200
-"""Each a quarter of a second: a file is complete after five minutes, however small."""
+"""Steps of a quarter of a second: a file is completed after five minutes at any size."""
 CHUNK = 256 * 1024
 RUN_BYTES = 512
-"""What a run without contexts takes in memory, about."""
+"""Approximate memory of a run without contexts."""
 
 FileBytes = Annotated[int, msgspec.Meta(ge=4096, le=1 << 40)]
 
 
 class SpanFileSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Files of spans, for what happened longer ago than memory reaches."""
+    """Files of spans, for a longer history than the spans in memory."""
 
     enabled: bool = True
-    """Whether spans are also written to files."""
+    """True if spans are also written to files."""
     folder: str = ""
-    """Where; none stands for `traces` in the data folder."""
+    """Folder of the files; none means `traces` in the data folder."""
     file_bytes: FileBytes = 16 * MIB
-    """At which a new file begins; at most `tracing.files.keep_bytes`."""
+    """Size at which a new file begins; at most `tracing.files.keep_bytes`."""
     keep_bytes: FileBytes = 256 * MIB
-    """Of all files together; the newest stays in any case."""
+    """Size of all files together; the newest file is always kept."""
 
 
 class SpanFiles:
-    """See `goqueue.adapters.telemetry.span_outlet.Destination`. What cannot be written is counted, and told once."""
+    """See `goqueue.adapters.telemetry.span_outlet.Destination`. Failed spans are counted, and logged once."""
 
     name = "files"
     room = 100_000
@@ -75,7 +75,7 @@ class SpanFiles:
         return sent, failed
 
     def _chunks(self, runs: Iterator[SpanRun]) -> Iterator[tuple[list[bytes], int, int]]:
-        """Lines to be written at once, of how many spans they are, and when the last of them ended."""
+        """Lines to be written together, the number of their spans, and the end of the last one."""
         lines: list[bytes] = []
         size = spans = now_ns = 0
         for run in runs:
@@ -90,7 +90,7 @@ class SpanFiles:
             yield lines, spans, now_ns
 
     def close(self) -> None:
-        """The file is complete."""
+        """Complete the file."""
         if self._file is None:
             return
         try:
@@ -102,7 +102,7 @@ class SpanFiles:
         self._file = None
 
     def give_up(self) -> None:
-        """Nothing can end a write that hangs; the file is completed by the next start."""
+        """Nothing to do: a blocked write cannot be ended; the next start completes the file."""
 
     def _write(self, lines: list[bytes], now_ns: int) -> bool:
         try:
@@ -121,7 +121,7 @@ class SpanFiles:
         return True
 
     def _append(self, file: FileIO, text: bytes) -> None:
-        """All of it or nothing, so that a full disk cuts no line."""
+        """Append the whole text or nothing, so that no line is incomplete on a full disk."""
         try:
             rest = memoryview(text)
             while rest:
@@ -137,7 +137,7 @@ class SpanFiles:
         if names:
             self._last_stamp = max(self._last_stamp, _stamp(names[-1]))
         self._remove_oldest(names)
-        # A clock that was set back must not make a file look older than those before it.
+        # If the clock was set back, a new file must not look older than earlier ones.
         self._last_stamp = max(now_ns, self._last_stamp + 1)
         path = f"{self._folder}/{PREFIX}{self._last_stamp:020d}{OPEN}"
         self._file = FileIO(path, "xb", opener=_opened)
@@ -145,7 +145,7 @@ class SpanFiles:
         return self._file
 
     def _complete_others(self) -> list[str]:
-        """All complete files, the oldest first. One that is open was left by a process that was killed."""
+        """Complete the files that a killed process left open; returns all complete files, the oldest first."""
         for name in os.listdir(self._folder):
             if name.startswith(PREFIX) and name.endswith(OPEN):
                 os.rename(f"{self._folder}/{name}", f"{self._folder}/{name.removesuffix(OPEN)}{COMPLETE}")
@@ -153,7 +153,7 @@ class SpanFiles:
         return sorted(name for name in names if _stamp(name) >= 0)
 
     def _remove_oldest(self, names: list[str]) -> None:
-        """So that there is room for a file to come."""
+        """Remove the oldest files, so that there is room for the next."""
         sizes = [os.path.getsize(f"{self._folder}/{name}") for name in names]
         room = self._settings.keep_bytes - self._settings.file_bytes
         total = sum(sizes)
@@ -176,11 +176,11 @@ class SpanFiles:
 
 
 def _opened(path: str, flags: int) -> int:
-    """Keys of records are in it, which are not for everybody."""
+    """Opener with restricted permissions, because the files contain keys of records."""
     return os.open(path, flags, 0o640)
 
 
 def _stamp(name: str) -> int:
-    """-1 for a file that is somebody else's."""
+    """Timestamp in the file name; -1 if the file is not a span file."""
     digits = name.removeprefix(PREFIX).removesuffix(COMPLETE)
     return int(digits) if digits.isascii() and digits.isdecimal() else -1

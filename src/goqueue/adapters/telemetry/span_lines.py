@@ -1,4 +1,4 @@
-"""A run of spans as a line of JSON, for files and for standard output."""
+"""Line format of spans: a run as one line of JSON, for files and for standard output."""
 
 from base64 import b64encode
 
@@ -11,7 +11,7 @@ __all__ = ["SpanLine", "line_of", "shown_key"]
 
 
 class SpanLine(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Fields at their defaults are left out. Spark reads the same, see `goqueue.spark.pipelines.spans`."""
+    """One line. Fields at their defaults are left out. Spark reads the same, see `goqueue.spark.pipelines.spans`."""
 
     operation: Operation
     start_ns: int
@@ -20,10 +20,10 @@ class SpanLine(msgspec.Struct, frozen=True, omit_defaults=True):
     created_ns: int = 0
     partition: int | None = None
     offset: int | None = None
-    """Of the first record; negative for one that was refused, as it has none."""
+    """Offset of the first record; negative for a refused record."""
     count: int = 1
     step: int = 1
-    """How far apart the offsets of the records lie."""
+    """Distance between the offsets of neighbouring records."""
     status: str = ""
     """`ok` or `error`."""
     group: str = ""
@@ -33,20 +33,20 @@ class SpanLine(msgspec.Struct, frozen=True, omit_defaults=True):
     member: str = ""
     key: str | None = None
     key_base64: str | None = None
-    """Instead of `key`, where that is no text."""
+    """Base64 of the key if it is not text; `key` is then left out."""
     id: str = ""
     target: str = ""
     transaction: int = 0
     context: str = ""
-    """The `traceparent` that the record carries."""
+    """`traceparent` of the record."""
     tracestate: str = ""
-    """Beside `context`."""
+    """`tracestate` of the record."""
     contexts: bytes = b""
-    """Of several records that carry one each: see `goqueue.model.contexts`, in base64."""
+    """Contexts of several records: see `goqueue.model.contexts`, in base64."""
     tracestates: dict[str, list[int]] = {}
-    """Each one that some of them carry, and how far the offsets of these are from `offset`."""
+    """Each `tracestate` of these records, with the distances of their offsets from `offset`."""
     trace_id: str = ""
-    """This and the next two only for runs of one record."""
+    """This field and the next two are set only for runs of one record."""
     span_id: str = ""
     parent_id: str = ""
 
@@ -55,7 +55,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def line_of(run: SpanRun) -> bytes:
-    """Without its end of line."""
+    """Line of a run, without the newline."""
     key, key_base64 = shown_key(run.key)
     own = spans_of(run)[0] if run.count == 1 else None
     return _encode(
@@ -101,7 +101,7 @@ def _by_state(contexts: PackedContexts) -> dict[str, list[int]]:
 
 
 def shown_key(key: bytes | None) -> tuple[str | None, str | None]:
-    """As text if it is some, and otherwise in base64."""
+    """Key as text, or as base64 if it is not text."""
     if key is None:
         return None, None
     try:

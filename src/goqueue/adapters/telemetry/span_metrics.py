@@ -1,4 +1,4 @@
-"""How many spans went out of the broker, and how many did not."""
+"""Span counters: spans that left the broker, and spans that were dropped or failed."""
 
 from goqueue.adapters.telemetry.counts import Counts
 
@@ -6,7 +6,7 @@ __all__ = ["SpanCounters"]
 
 
 class SpanCounters:
-    """By where they go: `files`, or the name of an exporter. May be used by any thread."""
+    """Counters by destination: `files`, or the name of an exporter. May be used by any thread."""
 
     def __init__(self, counts: Counts) -> None:
         self._sent, self._dropped, self._failed = counts.spans_sent, counts.spans_dropped, counts.spans_failed

@@ -1,4 +1,4 @@
-"""Spans on their way out: the event loop leaves them here, and a thread of their own takes them further."""
+"""Span outlet: the event loop adds spans to a queue, and a thread sends them to their destination."""
 
 import asyncio
 import threading
@@ -18,31 +18,31 @@ __all__ = ["Destination", "SpanOutlet", "running_outlet"]
 LOOK_EVERY_S = 0.25
 PAUSE_AFTER_S = 0.005
 STOP_WITHIN_S = 1.5
-"""What is not out by then stays behind: a broker must not wait for a collector."""
+"""Time for sending at a stop; spans left after it are dropped, so that a broker does not wait for a collector."""
 
 
 class Destination(Protocol):
-    """Where an outlet leads. Used by its thread alone, but for `give_up`."""
+    """Destination of an outlet. Used by its thread only, except for `give_up`."""
 
     name: str
     room: int
-    """How much may wait for it."""
+    """Limit of the waiting spans, as the sum of their weights."""
 
     def weight(self, run: SpanRun) -> int:
-        """What a run takes of the room. Called by the event loop."""
+        """Weight of a run. Called by the event loop."""
 
     def send(self, runs: Iterator[SpanRun]) -> tuple[int, int]:
-        """Take all of them; how many spans went out and how many failed. Raises nothing."""
+        """Send all runs; returns the numbers of spans sent and failed. Raises nothing."""
 
     def close(self) -> None:
-        """Everything was sent."""
+        """Release resources after everything was sent."""
 
     def give_up(self) -> None:
-        """Called by another thread when the time is up: end what is under way."""
+        """End the send in progress; called by another thread when the time is up."""
 
 
 class SpanOutlet:
-    """See `goqueue.engine.tracing.tracing.Sink`. The thread looks by itself, and is woken only when it is idle."""
+    """See `goqueue.engine.tracing.tracing.Sink`. The thread polls, and is woken only when it is idle."""
 
     def __init__(self, destination: Destination, logger: Logger, counters: SpanCounters) -> None:
         self._destination = destination
@@ -50,7 +50,7 @@ class SpanOutlet:
         self._counters = counters
         counters.begin(destination.name)
         self._waiting: deque[Sequence[SpanRun]] = deque()
-        # Each of the two is only ever written by one thread, so neither needs a lock.
+        # Each of the two counters is written by one thread only, so neither needs a lock.
         self._put = 0
         self._taken = 0
         self._told_of_drops = False
@@ -61,7 +61,7 @@ class SpanOutlet:
         self._thread = threading.Thread(target=self._run, name=f"spans-{destination.name}", daemon=True)
 
     def take(self, runs: Sequence[SpanRun]) -> int | None:
-        """Room is looked for once, so that one batch may go beyond the limit."""
+        """Add spans to the queue; room is checked once, so one batch may exceed the limit."""
         if self._put - self._taken >= self._destination.room:
             spans = sum(run.count for run in runs)
             self._counters.dropped(self._destination.name, spans)
@@ -83,7 +83,7 @@ class SpanOutlet:
         self._thread.start()
 
     async def stop(self) -> None:
-        """Send what is here, unless that takes too long."""
+        """Send the waiting spans, unless that takes too long."""
         self._stop.set()
         self._came.set()
         await asyncio.to_thread(self._thread.join, STOP_WITHIN_S)
@@ -101,7 +101,7 @@ class SpanOutlet:
                 sent, failed = self._destination.send(self._drain())
                 self._counters.went(self._destination.name, sent, failed)
             except Exception as bug:
-                # Better told of than a thread that is gone, and spans with it.
+                # Logged, because otherwise the thread would end silently and lose spans.
                 self._log.error("bug", error=repr(bug), traceback="".join(traceback.format_exception(bug)))
             if self._taken == taken:
                 self._sleep()
@@ -118,18 +118,18 @@ class SpanOutlet:
         self._is_idle = False
 
     def _drain(self) -> Iterator[SpanRun]:
-        """What is here now; what comes meanwhile waits for the next look."""
+        """Runs that are waiting now; later ones wait for the next round."""
         since_s = time.thread_time()
         for _ in range(len(self._waiting)):
             if self._is_late:
                 return
             for run in self._waiting.popleft():
                 yield run
-                # It takes room until it is dealt with, however long that takes.
+                # A run takes room until it is sent.
                 self._taken += self._destination.weight(run)
                 worked_s = time.thread_time() - since_s
                 if worked_s >= PAUSE_AFTER_S:
-                    # As long as it has worked: only one thread of Python runs at a time, and records go first.
+                    # Pause as long as the work took: only one Python thread runs at a time, and records have priority.
                     self._stop.wait(worked_s)
                     since_s = time.thread_time()
 

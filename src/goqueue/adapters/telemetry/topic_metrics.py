@@ -1,4 +1,4 @@
-"""What there is to see of each topic: what came in, what went out, what became of it, and what lies there."""
+"""Metrics of topics: records published, delivered, settled and stored."""
 
 from collections.abc import Callable, Iterator
 
@@ -23,7 +23,7 @@ def _count(name: str, text: str) -> Family:
 
 COUNTERS: tuple[tuple[Family, Callable[[TopicTally], int]], ...] = (
     (
-        _count("goqueue_broker_published_records", "Records appended and confirmed, whoever sent them"),
+        _count("goqueue_broker_published_records", "Records appended and confirmed, from all senders"),
         lambda tally: tally.published_records,
     ),
     (
@@ -37,7 +37,7 @@ COUNTERS: tuple[tuple[Family, Callable[[TopicTally], int]], ...] = (
     ),
     (_count("goqueue_consumer_fetched_bytes", "Bytes of these"), lambda tally: tally.fetched_bytes),
     (
-        _count("goqueue_consumer_delivered_records", "Records leased to consumers; one that comes again counts again"),
+        _count("goqueue_consumer_delivered_records", "Records leased to consumers; each delivery of a record counts"),
         lambda tally: tally.delivered,
     ),
     (_count("goqueue_consumer_delivered_bytes", "Bytes of these"), lambda tally: tally.delivered_bytes),
@@ -78,7 +78,7 @@ FAMILIES = (*(family for family, _ in COUNTERS), REFUSED, *GAUGES)
 
 
 class TopicMetrics:
-    """`look` is called on the event loop, and `families` afterwards, from any thread."""
+    """Metrics of topics. `look` is called on the event loop, `families` after it, by any thread."""
 
     def __init__(self, broker: Broker, most: int) -> None:
         self._broker = broker
@@ -136,7 +136,7 @@ class TopicMetrics:
         )
 
     def _seen(self, name: TopicName) -> tuple[int, ...]:
-        """In the order of the gauges."""
+        """Values of a topic, in the order of the gauges."""
         partitions = self._broker.partitions(name)
         delayed = kept = size = segments = read_only = 0
         for partition in partitions:

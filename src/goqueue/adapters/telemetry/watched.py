@@ -1,4 +1,4 @@
-"""What metrics are made of."""
+"""Sources of the metrics."""
 
 import msgspec
 
@@ -10,10 +10,10 @@ __all__ = ["Watched"]
 
 
 class Watched(msgspec.Struct, frozen=True):
-    """A broker that runs, and what is known of it besides."""
+    """Running broker, with its counters and start time."""
 
     broker: Broker
     counts: Counts
     loop_lag: Histogram
     start_ns: int
-    """How long it took to start."""
+    """Duration of the start."""

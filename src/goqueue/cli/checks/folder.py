@@ -5,16 +5,16 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from goqueue.adapters.disk.tools.expected import ExpectedLogs
-from goqueue.adapters.disk.tools.findings import NO_PROGRESS, Finding, Severity
-from goqueue.adapters.disk.tools.journal_scan import JournalScan
-from goqueue.adapters.disk.tools.layout import DataFolder
-from goqueue.adapters.disk.tools.read_only import ReadOnlyFileSystem, is_locked
-from goqueue.adapters.disk.tools.segment_check import SegmentCheck
-from goqueue.adapters.disk.tools.state_check import read_checkpoints
 from goqueue.cli.checks.finding import Check, ok, problem, warning
 from goqueue.cli.times import bytes_text
 from goqueue.errors import DataFolderInUse, GoQueueError
+from goqueue.offline.data_folder import DataFolder
+from goqueue.offline.expected_logs import ExpectedLogs
+from goqueue.offline.findings import NO_PROGRESS, Finding, Severity
+from goqueue.offline.journal_scan import JournalScan
+from goqueue.offline.read_only_files import ReadOnlyFileSystem, is_locked
+from goqueue.offline.state_copies import read_checkpoints
+from goqueue.offline.verify.segment_check import SegmentCheck
 
 __all__ = ["check_folder", "is_data_folder"]
 

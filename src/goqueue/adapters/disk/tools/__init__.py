@@ -1,1 +1,0 @@
-"""Tools for a data folder at rest: look into it, check every byte of it, mend it, print its records."""

@@ -1,0 +1,1 @@
+"""Verification of a data folder: every byte is checked, nothing is changed."""
