@@ -19,7 +19,7 @@ from goqueue.engine.partition import Partition
 from goqueue.engine.placement import Placement
 from goqueue.engine.ports import CompactionPolicy, DropSegments, SlowWork
 from goqueue.engine.slices import in_slices
-from goqueue.engine.timers import Job, idle_until
+from goqueue.engine.timers import TimedJob, idle_until
 from goqueue.engine.visibility import certain_before
 from goqueue.errors import GoQueueError
 from goqueue.model.topic import Cleanup, TopicConfig
@@ -108,12 +108,12 @@ class Maintenance:
         """Until cancelled. Each job has its own rhythm, so that a long compaction holds up nothing else."""
         broker, settings, now = self._broker, self._settings, self._broker.clock.now_ns()
         regular = [
-            Job("retention", self.apply_retention, pause_ms=settings.retention_every_ms),
-            Job("compaction", self.compact_all, pause_ms=settings.compaction_every_ms),
-            Job("expiry", self.expire_unused, pause_ms=settings.expiry_every_ms),
-            Job("ids", self.tend_ids, deadline=self._ids_due, pause_ms=settings.ids_every_ms),
-            Job("pulse", self.pulse, deadline=self._pulse_due, pause_ms=settings.tick_ms),
-            Job("checkpoint", self.checkpoint_if_due, deadline=self._checkpoint_due, pause_ms=settings.tick_ms),
+            TimedJob("retention", self.apply_retention, pause_ms=settings.retention_every_ms),
+            TimedJob("compaction", self.compact_all, pause_ms=settings.compaction_every_ms),
+            TimedJob("expiry", self.expire_unused, pause_ms=settings.expiry_every_ms),
+            TimedJob("ids", self.tend_ids, deadline=self._ids_due, pause_ms=settings.ids_every_ms),
+            TimedJob("pulse", self.pulse, deadline=self._pulse_due, pause_ms=settings.tick_ms),
+            TimedJob("checkpoint", self.checkpoint_if_due, deadline=self._checkpoint_due, pause_ms=settings.tick_ms),
         ]
         for job in regular:
             job.rest(now)
@@ -121,10 +121,12 @@ class Maintenance:
         broker.commit.first_write = self._note_write
         broker.timers.add(
             *regular,
-            Job("delays", partial(fire_due, broker), deadline=broker.alarm.next_due, pause_ms=TOGETHER_MS),
-            Job("schedules", self.fire_schedules, deadline=self._schedules_due, pause_ms=settings.schedules_every_ms),
-            Job("leases", self.return_overdue, deadline=self._leases_due, pause_ms=settings.leases_every_ms),
-            Job(
+            TimedJob("delays", partial(fire_due, broker), deadline=broker.alarm.next_due, pause_ms=TOGETHER_MS),
+            TimedJob(
+                "schedules", self.fire_schedules, deadline=self._schedules_due, pause_ms=settings.schedules_every_ms
+            ),
+            TimedJob("leases", self.return_overdue, deadline=self._leases_due, pause_ms=settings.leases_every_ms),
+            TimedJob(
                 "transactions",
                 self.abort_overdue,
                 deadline=self._transactions_due,

@@ -12,7 +12,7 @@ from goqueue.errors import GoQueueError
 from goqueue.model.delay import LATEST_NS
 from goqueue.model.ids import InstantNs
 
-__all__ = ["Job", "Timers", "idle_until"]
+__all__ = ["TimedJob", "Timers", "idle_until"]
 
 LONGEST_SLEEP_MS = 5000
 """The clock may be set while the broker sleeps."""
@@ -32,7 +32,7 @@ def idle_until(now: int) -> int:
     return (now // IDLE_NS + 1) * IDLE_NS
 
 
-class Job:
+class TimedJob:
     """Runs when its deadline has come, never beside itself, and rests for `pause_ms` after each run.
 
     A job without deadlines is due whenever it has rested.
@@ -71,11 +71,11 @@ class Timers:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._jobs: list[Job] = []
+        self._jobs: list[TimedJob] = []
         self._until = LATEST_NS
         self._news = asyncio.Event()
 
-    def add(self, *jobs: Job) -> None:
+    def add(self, *jobs: TimedJob) -> None:
         """Run these, too."""
         self._jobs += jobs
         self._news.set()
@@ -104,7 +104,7 @@ class Timers:
                         self._until = min(self._until, at)
                 await self._sleep(now)
 
-    async def _run(self, job: Job, failed: Callable[[str, GoQueueError], None]) -> None:
+    async def _run(self, job: TimedJob, failed: Callable[[str, GoQueueError], None]) -> None:
         pause_ms = 0
         try:
             await job.run()

@@ -19,7 +19,7 @@ from goqueue.engine.poll import Poll, poll
 from goqueue.engine.publish import PublishBatch, publish_and_wait
 from goqueue.engine.publish_records import Outgoing, publish_records
 from goqueue.engine.queue.settle import Lease, acknowledge, nack
-from goqueue.engine.timers import Job
+from goqueue.engine.timers import TimedJob
 from goqueue.engine.topics import create_topic, delete_topic
 from goqueue.errors import (
     DelayIsOver,
@@ -721,7 +721,7 @@ async def test_a_delay_shorter_than_a_tick_of_the_wheel_fires_on_time(scene, fir
 async def test_what_cannot_be_written_now_fires_later(scene, monkeypatch):
     failures = []
     timers = scene.broker.timers
-    timers.add(Job("delays", partial(fire_due, scene.broker), deadline=scene.broker.alarm.next_due))
+    timers.add(TimedJob("delays", partial(fire_due, scene.broker), deadline=scene.broker.alarm.next_due))
     task = asyncio.create_task(timers.run(lambda job, failure: failures.append(job)))
     await scene.publish(b"later", delay_ms=10)
     with monkeypatch.context() as patched:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from goqueue.engine.timers import AFTER_FAILURE_MS, LONGEST_SLEEP_MS, Job, Timers
+from goqueue.engine.timers import AFTER_FAILURE_MS, LONGEST_SLEEP_MS, TimedJob, Timers
 from goqueue.errors import DiskFull
 from goqueue.model.ids import InstantNs
 from goqueue.testing.clock import FakeClock
@@ -50,7 +50,7 @@ def clock() -> CountingClock:
 async def timers(clock):
     made, tasks, failures = Timers(clock), [], []
 
-    def run(*jobs: Job) -> Timers:
+    def run(*jobs: TimedJob) -> Timers:
         made.add(*jobs)
         tasks.append(asyncio.ensure_future(made.run(lambda name, _: failures.append(name))))
         return made
@@ -76,7 +76,7 @@ async def pass_ms(clock, duration_ms):
 async def test_a_job_runs_when_its_deadline_has_come_and_not_before(timers, clock):
     machine = Machine(clock)
     machine.dues = [clock.now_ns() + 10 * MS, clock.now_ns() + 30 * MS]
-    timers(Job("machine", machine.fire, deadline=machine.next_deadline))
+    timers(TimedJob("machine", machine.fire, deadline=machine.next_deadline))
     await pass_ms(clock, 9)
     assert machine.fired == []
     await pass_ms(clock, 1)
@@ -88,7 +88,7 @@ async def test_a_job_runs_when_its_deadline_has_come_and_not_before(timers, cloc
 async def test_a_deadline_earlier_than_all_others_ends_the_sleep(timers, clock):
     machine = Machine(clock)
     machine.dues = [clock.now_ns() + 4000 * MS]
-    running = timers(Job("machine", machine.fire, deadline=machine.next_deadline))
+    running = timers(TimedJob("machine", machine.fire, deadline=machine.next_deadline))
     await settle()
     machine.dues.append(clock.now_ns() + 5 * MS)
     running.set(machine.dues[-1])
@@ -99,7 +99,7 @@ async def test_a_deadline_earlier_than_all_others_ends_the_sleep(timers, clock):
 async def test_nothing_wakes_an_idle_loop_but_a_look_at_the_clock_every_few_seconds(timers, clock):
     machine = Machine(clock)
     machine.dues = [clock.now_ns() + 3_600_000 * MS]
-    timers(*(Job(f"machine {number}", machine.fire, deadline=machine.next_deadline) for number in range(10)))
+    timers(*(TimedJob(f"machine {number}", machine.fire, deadline=machine.next_deadline) for number in range(10)))
     await settle()
     before = clock.sleeps
     for _ in range(60):
@@ -116,7 +116,7 @@ async def test_what_falls_due_side_by_side_runs_together(timers, clock):
         await machine.fire()
 
     machine.dues = [InstantNs(clock.now_ns() + step * MS) for step in range(1, 101)]
-    timers(Job("machine", fire, deadline=machine.next_deadline, pause_ms=50))
+    timers(TimedJob("machine", fire, deadline=machine.next_deadline, pause_ms=50))
     for _ in range(200):
         await pass_ms(clock, 1)
     assert len(machine.fired) == 100
@@ -126,7 +126,7 @@ async def test_what_falls_due_side_by_side_runs_together(timers, clock):
 async def test_a_clock_that_is_set_forward_is_noticed(timers, clock):
     machine = Machine(clock)
     machine.dues = [clock.now_ns() + 3_600_000 * MS]
-    timers(Job("machine", machine.fire, deadline=machine.next_deadline))
+    timers(TimedJob("machine", machine.fire, deadline=machine.next_deadline))
     await pass_ms(clock, 3_600_000)
     assert len(machine.fired) == 1
 
@@ -139,7 +139,7 @@ async def test_a_job_that_takes_long_holds_up_no_other_and_does_not_run_beside_i
         await may_end.wait()
 
     machine.dues = [clock.now_ns() + 10 * MS]
-    timers(Job("slow", slow), Job("machine", machine.fire, deadline=machine.next_deadline))
+    timers(TimedJob("slow", slow), TimedJob("machine", machine.fire, deadline=machine.next_deadline))
     await pass_ms(clock, 10)
     await pass_ms(clock, 10)
     assert (runs, len(machine.fired)) == ([1], 1)
@@ -157,7 +157,7 @@ async def test_a_job_that_fails_is_reported_and_tried_again_later(timers, clock)
 
     machine = Machine(clock)
     machine.dues = [clock.now_ns()]
-    timers(Job("failing", failing, deadline=machine.next_deadline))
+    timers(TimedJob("failing", failing, deadline=machine.next_deadline))
     await pass_ms(clock, AFTER_FAILURE_MS - 1)
     assert (len(attempts), timers.failures) == (1, ["failing"])
     await pass_ms(clock, 1)

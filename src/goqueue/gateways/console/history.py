@@ -6,7 +6,7 @@ from typing import NamedTuple
 from goqueue.engine.broker import Broker
 from goqueue.engine.slices import in_slices
 from goqueue.engine.tally import TopicTally
-from goqueue.engine.timers import Job, idle_until
+from goqueue.engine.timers import TimedJob, idle_until
 from goqueue.gateways.console.timeline import Timeline
 
 __all__ = ["EVERY_MS", "MOST_TOPICS", "History"]
@@ -55,9 +55,9 @@ class History:
         self.whole = Timeline((*_Counts._fields, *GAUGES))
         self._topics: dict[str, Timeline] = {}
 
-    def job(self) -> Job:
+    def job(self) -> TimedJob:
         """Samples once a second, and less often while there are no requests."""
-        return Job("history", self.sample, deadline=self._next_sample, pause_ms=EVERY_MS)
+        return TimedJob("history", self.sample, deadline=self._next_sample, pause_ms=EVERY_MS)
 
     def _next_sample(self) -> int:
         return idle_until(self._at_ns) if self._is_idle else self._at_ns + EVERY_MS * NS_PER_MS
