@@ -21,7 +21,9 @@ def main() -> int:
         help=f"which to run: {', '.join(GROUPS)}; all but tracing, growth, state and spark when none is named",
     )
     parser.add_argument("--quick", action="store_true", help="smaller inputs, fewer rounds")
-    parser.add_argument("--against", metavar="SOURCES", help="state: the `src` of another version, measured beside it")
+    parser.add_argument(
+        "--against", metavar="SOURCES", help="single, state: the `src` of another version, measured beside it"
+    )
     arguments = parser.parse_args()
     unknown = set(arguments.groups) - set(GROUPS)
     if unknown:
@@ -31,7 +33,7 @@ def main() -> int:
     results: dict[str, list[Row]] = {}
     for group in arguments.groups or USUAL:
         console.print(f"[dim]measuring {group} …")
-        beside = {"against": arguments.against} if group == "state" else {}
+        beside = {"against": arguments.against} if group in ("single", "state") else {}
         results[group] = importlib.import_module(f"bench.bench_{group}").run(quick=arguments.quick, **beside)
         print_rows(group, results[group], console)
     if not arguments.quick:

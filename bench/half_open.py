@@ -1,14 +1,17 @@
 """Half-open connections: how much memory they cost a broker, and how much of it comes back when they are gone.
 
-`python -m bench.half_open [CONNECTIONS]` starts a broker of its own and prints megabytes of resident memory.
+`python -m bench.half_open [CONNECTIONS [SOURCES]]` starts a broker and prints megabytes of resident memory; with the
+`src` of another version, that one first.
 """
 
+import os
 import resource
 import socket
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -40,13 +43,22 @@ def hold_open(port: int, begun: bytes, many: int) -> ExitStack:
     return stack
 
 
-def main(many: int) -> None:
+def main(many: int, sources: str | None) -> None:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    if sources is not None:
+        print(f"the version in {sources}")
+        measure(many, os.environ | {"PYTHONPATH": sources})
+        print("this version")
+    measure(many, os.environ)
+
+
+def measure(many: int, environment: Mapping[str, str]) -> None:
     ports = {name: free_port() for name in ("native", "http", "grpc")}
     with tempfile.TemporaryDirectory() as folder:
         flags = [part for name, port in ports.items() for part in (f"--{name}", f"127.0.0.1:{port}")]
-        broker = subprocess.Popen([sys.executable, "-m", "goqueue", "server", "--data", f"{folder}/data", *flags])
+        command = [sys.executable, "-m", "goqueue", "server", "--data", f"{folder}/data", *flags]
+        broker = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
         try:
             time.sleep(SETTLE_S)
             for name, begun in KINDS.values():
@@ -66,4 +78,4 @@ def main(many: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2500)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2500, sys.argv[2] if len(sys.argv) > 2 else None)

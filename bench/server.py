@@ -32,11 +32,13 @@ class BenchServer(NamedTuple):
 
 
 @contextmanager
-def running_server(folder: str, *flags: str) -> Iterator[BenchServer]:
+def running_server(folder: str, *flags: str, sources: str | None = None) -> Iterator[BenchServer]:
+    """With `sources` of another version, in which what is compiled must be built."""
     command = [sys.executable, "-m", "goqueue", "server", "--data", folder]
     command += ["--http", "127.0.0.1:0", "--native", "127.0.0.1:0", "--grpc", "127.0.0.1:0"]
     command += ["--log-format", "json", *flags]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    environment = os.environ | ({} if sources is None else {"PYTHONPATH": sources})
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stderr is not None
         try:
             said: dict[str, Any] = {}
