@@ -1,7 +1,6 @@
 """What the broker does by itself: background syncs, checkpoints, retention, compaction, watching the disk.
 
-Each job is a step that can be called alone; `run` calls them when they are due. What a job is for may never be there:
-what does it is loaded when there is something to do.
+Each job is a step that can be called alone; `run` calls them when they are due.
 """
 
 import asyncio
@@ -12,13 +11,19 @@ from typing import Protocol
 import msgspec
 
 from goqueue.core.partition.retention import NS_PER_MS, expired_segments
-from goqueue.engine.broker import COORDINATOR, GROUPS, SCHEDULES, Broker
+from goqueue.engine import expiry
+from goqueue.engine.broker import Broker
 from goqueue.engine.firing import Firing
+from goqueue.engine.groups import expire_members
 from goqueue.engine.id_upkeep import IdUpkeep
 from goqueue.engine.partition import Partition
 from goqueue.engine.placement import Placement
 from goqueue.engine.ports import CompactionPolicy, DropSegments, SlowWork
+from goqueue.engine.queue.breaking import pause_tripped
+from goqueue.engine.queue.settle import return_overdue
+from goqueue.engine.schedules import fire_due
 from goqueue.engine.slices import in_slices
+from goqueue.engine.transactions.ending import abort_overdue
 from goqueue.engine.visibility import certain_before
 from goqueue.errors import GoQueueError
 from goqueue.model.topic import Cleanup, TopicConfig
@@ -125,10 +130,7 @@ class Maintenance:
         """What must not wait: silent members, the disk, the sync that `memory` durability promises."""
         self.watch_disk()
         self._broker.commit.sync_in_background()
-        if self._broker.streams.has(GROUPS):
-            from goqueue.engine.groups import expire_members
-
-            await expire_members(self._broker)
+        await expire_members(self._broker)
 
     async def checkpoint_if_due(self) -> None:
         """A disk that has become full gets back what the journal no longer needs."""
@@ -209,17 +211,11 @@ class Maintenance:
                 await broker.commit.between_writes(lambda: broker.storage.finish_compaction(work))
 
     async def fire_schedules(self) -> None:
-        if self._broker.streams.has(SCHEDULES):
-            from goqueue.engine.schedules import fire_due
-
-            await fire_due(self._broker, self._placement)
+        await fire_due(self._broker, self._placement)
 
     async def return_overdue(self) -> None:
         breakers = self._broker.breakers
         if breakers.tripped or len(self._broker.queues):
-            from goqueue.engine.queue.breaking import pause_tripped
-            from goqueue.engine.queue.settle import return_overdue
-
             await return_overdue(self._broker)
             await pause_tripped(self._broker)
         news = breakers.news
@@ -229,22 +225,16 @@ class Maintenance:
 
     async def expire_unused(self) -> None:
         """Forget groups, producers and transactional ids that were not used for their retention."""
-        from goqueue.engine import expiry
-
-        if self._broker.streams.has(GROUPS):
-            groups = await expiry.expire_groups(self._broker)
-            if groups:
-                self._observer.groups_expired(groups)
+        groups = await expiry.expire_groups(self._broker)
+        if groups:
+            self._observer.groups_expired(groups)
         producers = await expiry.forget_producers(self._broker)
         transactional_ids = await expiry.forget_transactional_ids(self._broker)
         if producers or transactional_ids:
             self._observer.producers_forgotten(producers, transactional_ids)
 
     async def abort_overdue(self) -> None:
-        if self._broker.streams.has(COORDINATOR) or self._broker.endings.orphans:
-            from goqueue.engine.transactions.ending import abort_overdue
-
-            await abort_overdue(self._broker)
+        await abort_overdue(self._broker)
 
     async def tend_ids(self) -> None:
         """Keep the index of ids whole, current and small; on a full disk it stays as it is."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from goqueue.core.delivery.delivery import Attempts
 from goqueue.core.tracing.places import Place, by_delivery
+from goqueue.core.tracing.sampling import Sampler
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
 from goqueue.engine.ports import Buffer
@@ -20,7 +21,6 @@ from goqueue.model.span import ErrorType, Operation
 from goqueue.model.topic import Topic, TopicName
 
 if TYPE_CHECKING:
-    from goqueue.core.tracing.sampling import Sampler
     from goqueue.engine.queue.states import QueueState
 
 __all__ = [
@@ -205,7 +205,7 @@ def _are_known(broker: Broker, log: LogId, offsets: Sequence[int]) -> bool:
     return all(known.get(offset) is not None for offset in offsets)
 
 
-async def _read(broker: Broker, chosen: "Sampler", log: LogId, offsets: Sequence[int]) -> list[Place]:
+async def _read(broker: Broker, chosen: Sampler, log: LogId, offsets: Sequence[int]) -> list[Place]:
     """Their contexts are in the log. What cannot be read counts as carrying none."""
     try:
         partition = broker.partition(TopicName(log.topic), log.partition)
