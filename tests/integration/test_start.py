@@ -15,7 +15,7 @@ RECORDS = 20_000
 RESTARTS = 3
 MOST_CPU_S = 0.5
 """Accepted for a restart on an idle machine are 0.3 s; processor time grows, too, when others use the machine."""
-MOST_MEMORY_BYTES = 36 * 1024 * 1024
+MOST_OWN_BYTES = 30 * 1024 * 1024
 NO_GRPC = ("--grpc", "")
 
 
@@ -25,10 +25,10 @@ def cpu_s(pid: int) -> float:
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
-def memory_bytes(pid: int) -> int:
-    """Memory of the process; of what it shares with others, its share."""
+def own_bytes(pid: int) -> int:
+    """Memory of the process that is no mapped file: programs and libraries may be shared with other processes."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Anonymous:"))
 
 
 def get(address: str, path: str) -> int:
@@ -53,7 +53,7 @@ def test_a_restarted_broker_soon_confirms_a_record_and_takes_little_memory(tmp_p
             with Producer(server.native) as producer:
                 assert producer.send("t", b"x" * 100).result(WITHIN_S).offset >= RECORDS
             used.append(cpu_s(server.pid))
-            assert memory_bytes(server.pid) < MOST_MEMORY_BYTES
+            assert own_bytes(server.pid) < MOST_OWN_BYTES
         assert min(used) < MOST_CPU_S
 
 

@@ -1,7 +1,7 @@
 """Spans of records that are delivered to a group, and of what the group makes of them."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from goqueue.core.delivery.delivery import Attempts
 from goqueue.core.tracing.places import Place, by_delivery
@@ -10,6 +10,7 @@ from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
 from goqueue.engine.ports import Buffer
 from goqueue.engine.queue.gather import gather
+from goqueue.engine.queue.states import QueueState
 from goqueue.engine.tracing.choosing import choose, choose_known
 from goqueue.engine.tracing.runs import runs_for
 from goqueue.engine.tracing.tracing import EVERYTHING
@@ -19,9 +20,6 @@ from goqueue.model.log import LogId
 from goqueue.model.runs import runs_of
 from goqueue.model.span import ErrorType, Operation
 from goqueue.model.topic import Topic, TopicName
-
-if TYPE_CHECKING:
-    from goqueue.engine.queue.states import QueueState
 
 __all__ = [
     "Settling",
@@ -52,7 +50,7 @@ class Settling(NamedTuple):
 
 def note_delivered(
     broker: Broker,
-    state: "QueueState",
+    state: QueueState,
     member: str,
     start_ns: int,
     offsets: Sequence[int],
@@ -80,7 +78,7 @@ def is_followed(broker: Broker, log: LogId) -> bool:
     return topic is not None and broker.tracing.sampler(topic).part > 0
 
 
-def settling(broker: Broker, state: "QueueState", grant: int, offsets: Sequence[int], start_ns: int) -> Settling:
+def settling(broker: Broker, state: QueueState, grant: int, offsets: Sequence[int], start_ns: int) -> Settling:
     """To be asked for while they are leased; offsets ascend."""
     found = state.delivery.grant(grant)
     deliveries = {offset: one.deliveries for offset, one in state.delivery.repeated(offsets).items()}
@@ -91,7 +89,7 @@ def settling(broker: Broker, state: "QueueState", grant: int, offsets: Sequence[
 
 async def note_settled(
     broker: Broker,
-    state: "QueueState",
+    state: QueueState,
     what: Settling,
     operation: Operation,
     *,
@@ -186,7 +184,7 @@ def _visible(partition: Partition, first: int, after: int) -> Sequence[int]:
 
 def _note(
     broker: Broker,
-    state: "QueueState",
+    state: QueueState,
     topic: Topic,
     places: Sequence[Place],
     operation: Operation,
