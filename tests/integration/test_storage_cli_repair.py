@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from goqueue.core.catalog.catalog import Catalog
-from goqueue.engine.broker import CATALOG
+from goqueue.engine.kinds import CATALOG
 from goqueue.engine.ports import CreateLog, StateEvent
 from goqueue.model.log import LogId
 from goqueue.model.topic import TopicConfig, topic_name

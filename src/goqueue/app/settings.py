@@ -5,6 +5,7 @@ One frozen tree, checked once. A key that does not exist is an error, so that a 
 
 import os
 import re
+import tomllib
 from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_type_hints
 
@@ -191,9 +192,6 @@ def _choices(key: str) -> str:
 
 
 def _read_file(file: FilePath) -> dict[str, Any]:
-    # Most brokers have no such file.
-    import tomllib
-
     try:
         with open(file, "rb") as opened:
             return tomllib.load(opened)

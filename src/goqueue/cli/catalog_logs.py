@@ -6,7 +6,7 @@ import msgspec
 
 from goqueue.core.catalog.catalog import Catalog
 from goqueue.core.catalog.events import CatalogEvent
-from goqueue.engine.broker import CATALOG
+from goqueue.engine.kinds import CATALOG
 from goqueue.engine.ports import StateEvent
 from goqueue.model.log import LogId
 from goqueue.model.topic import Topic

@@ -180,8 +180,7 @@ class Batch:
         base, timestamp_ns, duplicate, offsets, elsewhere = self.outcome()
         if offsets is None:
             offset = base + number if base >= 0 else -1
-            # As the class does it, in one step less for each record.
-            return tuple.__new__(Sent, (self.topic, self.partition, offset, timestamp_ns, duplicate))
+            return Sent(self.topic, self.partition, offset, timestamp_ns, duplicate)
         if number not in elsewhere:
             return Sent(self.topic, self.partition, offsets[number], timestamp_ns, duplicate)
         partition, since_ns = elsewhere[number]

@@ -129,9 +129,9 @@ class Questions(FrameProtocol):
 
     def _write(self, head: bytes, tail: Buffer) -> None:
         if not tail:
-            self._send(head)
+            self._transport.write(head)
         elif len(tail) <= JOINED_BYTES:
-            self._send(b"".join((head, tail)))
+            self._transport.write(b"".join((head, tail)))
         else:
             self._transport.writelines((head, tail))
 

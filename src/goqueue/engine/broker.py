@@ -4,26 +4,36 @@ import asyncio
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Self, cast
+from functools import partial
+from typing import Self, cast
 
 from goqueue.core.catalog.catalog import Catalog
-from goqueue.core.catalog.events import CatalogEvent
 from goqueue.core.delay.delays import Delays
-from goqueue.core.delay.events import DelayEvent, Fired, KeptDelays
 from goqueue.core.delivery.delivery import Delivery
-from goqueue.core.delivery.events import DeliveryEvent, KeptDelivery
-from goqueue.core.delivery.group_policies import GroupPolicies, KeptPolicy, PolicySet
-from goqueue.core.ids.events import IdEvent, KnownIds
-from goqueue.core.priority.lane_index import LaneIndex, LaneKept, LanesMarked
-from goqueue.core.producers.identities import IdentityGiven, KnownIdentities
-from goqueue.core.producers.window import BatchWritten, ProducerEvent, ProducerWindow
-from goqueue.core.transactions.outcomes import KeptOutcomes, OutcomeEvent, Outcomes
+from goqueue.core.delivery.group_policies import GroupPolicies
+from goqueue.core.groups.registry import Groups
+from goqueue.core.ids.recent import RecentIds
+from goqueue.core.priority.lane_index import LaneIndex
+from goqueue.core.producers.window import ProducerWindow
+from goqueue.core.schedules.schedules import Schedules
+from goqueue.core.schemas.registry import Registry
+from goqueue.core.transactions.coordinator import Coordinator
+from goqueue.core.transactions.outcomes import Outcomes
 from goqueue.engine.alarm import DelayAlarm
 from goqueue.engine.group_commit import GroupCommit
 from goqueue.engine.group_news import GroupNews
 from goqueue.engine.intake import Intake
-from goqueue.engine.machines import COORDINATOR, GROUPS, RARE_KINDS, SCHEDULES, SCHEMAS, schema_kind
+from goqueue.engine.kinds import (
+    CATALOG,
+    COORDINATOR,
+    GROUPS,
+    POLICIES,
+    PRODUCER_IDS,
+    RECEIPTS,
+    SCHEDULES,
+    SCHEMAS,
+    broker_kinds,
+)
 from goqueue.engine.partition import (
     PARTITION_STREAMS,
     Partition,
@@ -41,9 +51,9 @@ from goqueue.engine.queue.receipts import KEY_BYTES, ReceiptKey, ReceiptKeyGiven
 from goqueue.engine.queue.ring import Rings
 from goqueue.engine.queue.states import DELIVERIES, QueueStates
 from goqueue.engine.remembered_ids import IDS, RememberedIds
-from goqueue.engine.schemas.formats import no_protoc
+from goqueue.engine.schemas.formats import no_protoc, schema_formats
 from goqueue.engine.state_log import StateLog
-from goqueue.engine.streams import Kind, Streams
+from goqueue.engine.streams import Machine, Streams
 from goqueue.engine.syncer import Syncer
 from goqueue.engine.tally import Tallies
 from goqueue.engine.timers import Timers
@@ -57,18 +67,8 @@ from goqueue.model.idle_retention import ExpirySettings
 from goqueue.model.log import LogId
 from goqueue.model.topic import Topic, TopicName
 
-if TYPE_CHECKING:
-    from goqueue.core.groups.registry import Groups
-    from goqueue.core.schedules.schedules import Schedules
-    from goqueue.core.schemas.registry import Registry
-    from goqueue.core.transactions.coordinator import Coordinator
+__all__ = ["Broker"]
 
-__all__ = ["CATALOG", "COORDINATOR", "GROUPS", "POLICIES", "PRODUCER_IDS", "SCHEDULES", "SCHEMAS", "Broker"]
-
-CATALOG = "catalog"
-PRODUCER_IDS = "producer-ids"
-RECEIPTS = "receipts"
-POLICIES = "policies"
 READERS = 4
 BACKGROUND = 3
 """For checkpoints, for the index of ids, and for compaction, which takes long and must not delay the others."""
@@ -89,7 +89,8 @@ class Broker(Intake):
         tracing: TracingSettings | None = None,
         expiry: ExpirySettings | None = None,
     ) -> None:
-        super().__init__(clock, Tracing(clock, tracing))
+        self.schemas = Registry(schema_formats(compile_proto))
+        super().__init__(clock, Tracing(clock, tracing), self.schemas)
         self.expiry = expiry or ExpirySettings()
         self.storage = storage
         self.entropy = entropy
@@ -98,6 +99,9 @@ class Broker(Intake):
         self.recovery_ns = 0
         """How long it took to open storage."""
         self.catalog = Catalog()
+        self.groups = Groups()
+        self.schedules = Schedules()
+        self.transactions = Coordinator()
         self.group_news = GroupNews()
         self.receipts = ReceiptKey()
         self.timers = Timers(clock)
@@ -108,35 +112,21 @@ class Broker(Intake):
         self.policies = GroupPolicies()
         self.endings = Endings()
         self.fetch_turns = itertools.count()
-        self.streams = Streams(
-            (
-                Kind(CATALOG, lambda: (CatalogEvent, tuple[Topic, ...]), lambda _: self.catalog, is_frozen=True),
-                Kind(PRODUCER_IDS, lambda: (IdentityGiven, KnownIdentities), lambda _: self.producer_ids),
-                Kind(
-                    producers_stream(),
-                    lambda: (ProducerEvent, tuple[BatchWritten, ...]),
-                    lambda _: ProducerWindow(),
-                    is_frozen=True,
-                ),
-                Kind(IDS, lambda: (IdEvent, KnownIds), lambda _: self.ids.recent),
-                Kind(lanes_stream(), lambda: (LanesMarked, tuple[LaneKept, ...]), lambda _: LaneIndex()),
-                Kind(
-                    delays_stream(),
-                    lambda: (DelayEvent, KeptDelays),
-                    lambda _: Delays(),
-                    # A power cut may take it back: the record is due at the next start, and fires again.
-                    needs_sync=lambda event: not isinstance(event, Fired),
-                ),
-                Kind(outcomes_stream(), lambda: (OutcomeEvent, KeptOutcomes), lambda _: Outcomes()),
-                Kind(DELIVERIES, lambda: (DeliveryEvent, KeptDelivery), self._make_delivery, is_bundled=True),
-                schema_kind(compile_proto, self.value_rules.use),
-                Kind(POLICIES, lambda: (PolicySet, tuple[KeptPolicy, ...]), lambda _: self.policies),
-                Kind(RECEIPTS, lambda: (ReceiptKeyGiven, ReceiptKeyGiven), lambda _: self.receipts),
-                *RARE_KINDS,
-            )
-        )
+        recent_ids = RecentIds()
+        machines: dict[str, Machine] = {
+            CATALOG: self.catalog,
+            COORDINATOR: self.transactions,
+            GROUPS: self.groups,
+            IDS: recent_ids,
+            POLICIES: self.policies,
+            PRODUCER_IDS: self.producer_ids,
+            RECEIPTS: self.receipts,
+            SCHEDULES: self.schedules,
+            SCHEMAS: self.schemas,
+        }
+        self.streams = Streams(broker_kinds(machines, self._make_delivery))
         self.state_log = StateLog(self.streams)
-        self.ids = RememberedIds(id_index, self.state_log)
+        self.ids = RememberedIds(recent_ids, id_index, self.state_log)
         self.queues = QueueStates(self.state_log, self.tally, LeaseWatch(self.timers.set))
         self.rings = Rings(self.queues)
         self.workers = Workers(self.queues, clock.now_ns)
@@ -148,31 +138,12 @@ class Broker(Intake):
         """One value at a time: the other threads of `parsers` stay free, and a broker that stops waits for one only."""
         self._stack = AsyncExitStack()
 
-    # Loaded when they are first spoken of.
-
-    @cached_property
-    def groups(self) -> "Groups":
-        return cast("Groups", self.streams.machine(GROUPS))
-
-    @cached_property
-    def schedules(self) -> "Schedules":
-        return cast("Schedules", self.streams.machine(SCHEDULES))
-
-    @cached_property
-    def schemas(self) -> "Registry":
-        return cast("Registry", self.streams.machine(SCHEMAS))
-
-    @cached_property
-    def transactions(self) -> "Coordinator":
-        return cast("Coordinator", self.streams.machine(COORDINATOR))
-
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             began = self.clock.now_ns()
             self.storage.open(self.streams)
             self.recovery_ns = self.clock.now_ns() - began
-            if self.streams.has(GROUPS):
-                self.groups.start_sessions(now=self.clock.now_ns())
+            self.groups.start_sessions(now=self.clock.now_ns())
             stack.callback(self.storage.close)
             stack.callback(self.ids.index.close)
             self.ids.open()
@@ -228,8 +199,7 @@ class Broker(Intake):
 
     def _find_left_over(self) -> None:
         """Transactions that were open are aborted, as some of what they wrote may not have come to be durable."""
-        if self.streams.has(COORDINATOR):
-            self.endings.left_over.update(self.transactions.open_numbers())
+        self.endings.left_over.update(self.transactions.open_numbers())
         for partition in self.opened:
             for number in partition.outcomes.open_numbers():
                 if self.transactions.get(number) is None:
@@ -247,9 +217,9 @@ class Broker(Intake):
     def _lanes(self, log: LogId) -> LaneIndex:
         return cast(LaneIndex, self.streams.machine(lanes_stream(log)))
 
-    def _make_delivery(self, name: str) -> Delivery:
-        """`name` is that of the log and of the group."""
-        return Delivery(self._lanes(LogId.parse(name.rpartition("/")[0])))
+    def _make_delivery(self, stream: str) -> Delivery:
+        """The stream is named after the log and the group."""
+        return Delivery(self._lanes(LogId.parse(stream.removeprefix(DELIVERIES).rpartition("/")[0])))
 
     async def _make_receipt_key(self) -> None:
         given = ReceiptKeyGiven(self.entropy.token_bytes(KEY_BYTES))

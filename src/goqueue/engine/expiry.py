@@ -11,8 +11,9 @@ from contextlib import suppress
 
 from goqueue.core.groups.group import Group
 from goqueue.core.transactions.events import IdsForgotten
-from goqueue.engine.broker import COORDINATOR, Broker
+from goqueue.engine.broker import Broker
 from goqueue.engine.groups import INTERNAL_PREFIX, delete_group, note_use
+from goqueue.engine.kinds import COORDINATOR
 from goqueue.engine.partition import producers_stream
 from goqueue.engine.slices import in_slices
 from goqueue.errors import UnknownGroup
@@ -110,12 +111,11 @@ def _retention_ns(broker: Broker, group: Group) -> int:
 async def forget_producers(broker: Broker) -> int:
     """What partitions remember of producers that were silent for too long; how many that were."""
     before = InstantNs(broker.clock.now_ns() - broker.expiry.producers_retention_ms * NS_PER_MS)
-    has_any = broker.streams.has(COORDINATOR)
     forgotten = 0
     async for partition in in_slices(list(broker.opened)):
         if not len(partition.producers):
             continue
-        in_use = {one.producer_id for one in broker.transactions.live()} if has_any else set()
+        in_use = {one.producer_id for one in broker.transactions.live()}
         count = partition.producers.forget_silent(before, in_use)
         if count:
             broker.streams.changed(producers_stream(partition.id))
@@ -125,8 +125,6 @@ async def forget_producers(broker: Broker) -> int:
 
 async def forget_transactional_ids(broker: Broker) -> int:
     """Those that were not used for too long and have no open transaction; how many that were."""
-    if not broker.streams.has(COORDINATOR):
-        return 0
     before = InstantNs(broker.clock.now_ns() - broker.expiry.transactional_ids_retention_ms * NS_PER_MS)
     owner = broker.state_log.owner(COORDINATOR)
     forgotten = 0

@@ -1,10 +1,8 @@
 """Members that wait to hear of changes in their group, so that a rebalance does not take as long as a heartbeat."""
 
 import asyncio
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from goqueue.core.groups.events import GroupEvent
+from goqueue.core.groups.events import GroupEvent, MemberTold, OffsetsCommitted
 
 __all__ = ["GroupNews"]
 
@@ -16,7 +14,7 @@ class GroupNews:
         self._waiting: dict[str, dict[str, asyncio.Future[bool]]] = {}
         self._is_stopping = False
 
-    def happened(self, group: str, events: "list[GroupEvent]") -> None:
+    def happened(self, group: str, events: list[GroupEvent]) -> None:
         if group in self._waiting and not all(map(_is_silent, events)):
             for waiting in self._waiting[group].values():
                 _end(waiting, is_news=True)
@@ -59,8 +57,6 @@ def _end(waiting: "asyncio.Future[bool]", *, is_news: bool) -> None:
         waiting.set_result(is_news)
 
 
-def _is_silent(event: "GroupEvent") -> bool:
+def _is_silent(event: GroupEvent) -> bool:
     """Of concern to the one member that caused it: waking all the others for it would be in vain."""
-    from goqueue.core.groups.events import MemberTold, OffsetsCommitted
-
     return isinstance(event, MemberTold | OffsetsCommitted)

@@ -14,9 +14,10 @@ from goqueue.core.groups.group import Group
 from goqueue.core.groups.registry import GroupChange
 from goqueue.core.groups.state.members import DEFAULT_SESSION_MS, Protocol
 from goqueue.core.groups.views import Assignment
-from goqueue.engine.broker import GROUPS, POLICIES, Broker
+from goqueue.engine.broker import Broker
 from goqueue.engine.fetch import offset_at
 from goqueue.engine.group_lag import GroupLags
+from goqueue.engine.kinds import GROUPS, POLICIES
 from goqueue.engine.queue.positions import committed_offsets, follow_group, go_to
 from goqueue.engine.slices import in_slices
 from goqueue.engine.state_log import NOTHING_ELSE, Also

@@ -2,6 +2,7 @@
 
 from goqueue.core.partition.space import DiskGuard
 from goqueue.core.producers.identities import ProducerIdentities
+from goqueue.core.schemas.registry import Registry
 from goqueue.engine.partitions import Partitions
 from goqueue.engine.ports import Clock
 from goqueue.engine.schemas.rules import ValueRules
@@ -13,11 +14,11 @@ __all__ = ["Intake"]
 class Intake:
     """The part of `Broker` that is on the way of each record."""
 
-    def __init__(self, clock: Clock, tracing: Tracing) -> None:
+    def __init__(self, clock: Clock, tracing: Tracing, schemas: Registry) -> None:
         self.clock = clock
         self.now_ns = clock.now_ns
         self.opened = Partitions()
         self.producer_ids = ProducerIdentities()
-        self.value_rules = ValueRules()
+        self.value_rules = ValueRules(schemas)
         self.guard = DiskGuard()
         self.tracing = tracing

@@ -1,7 +1,6 @@
 """What the broker does by itself: background syncs, checkpoints, retention, compaction, watching the disk.
 
-Each job is a step that can be called alone; `run` calls them when they are due. What a job is for may never be there:
-what does it is loaded when there is something to do.
+Each job is a step that can be called alone; `run` calls them when they are due.
 """
 
 import asyncio
@@ -12,14 +11,18 @@ from typing import Protocol
 import msgspec
 
 from goqueue.core.partition.retention import NS_PER_MS, expired_segments
-from goqueue.engine.broker import COORDINATOR, GROUPS, SCHEDULES, Broker
-from goqueue.engine.firing import TOGETHER_MS, fire_due
+from goqueue.engine import expiry, firing, schedules
+from goqueue.engine.broker import Broker
+from goqueue.engine.groups import expire_members
 from goqueue.engine.id_upkeep import IdUpkeep
 from goqueue.engine.partition import Partition
 from goqueue.engine.placement import Placement
 from goqueue.engine.ports import CompactionPolicy, DropSegments, SlowWork
+from goqueue.engine.queue.breaking import pause_tripped
+from goqueue.engine.queue.settle import return_overdue
 from goqueue.engine.slices import in_slices
 from goqueue.engine.timers import TimedJob, idle_until
+from goqueue.engine.transactions.ending import abort_overdue
 from goqueue.engine.visibility import certain_before
 from goqueue.errors import GoQueueError
 from goqueue.model.topic import Cleanup, TopicConfig
@@ -121,7 +124,9 @@ class Maintenance:
         broker.commit.first_write = self._note_write
         broker.timers.add(
             *regular,
-            TimedJob("delays", partial(fire_due, broker), deadline=broker.alarm.next_due, pause_ms=TOGETHER_MS),
+            TimedJob(
+                "delays", partial(firing.fire_due, broker), deadline=broker.alarm.next_due, pause_ms=firing.TOGETHER_MS
+            ),
             TimedJob(
                 "schedules", self.fire_schedules, deadline=self._schedules_due, pause_ms=settings.schedules_every_ms
             ),
@@ -147,7 +152,7 @@ class Maintenance:
         tick_ns = self._settings.tick_ms * NS_PER_MS
         if self._wrote_at is not None:
             return self._wrote_at + tick_ns
-        has_members = self._broker.streams.has(GROUPS) and self._broker.groups.has_members
+        has_members = self._broker.groups.has_members
         return self._pulsed_at + tick_ns if has_members else max(self._pulsed_at + tick_ns, idle_until(self._pulsed_at))
 
     def _checkpoint_due(self) -> int | None:
@@ -159,7 +164,7 @@ class Maintenance:
         return self._ids.next_deadline()
 
     def _schedules_due(self) -> int | None:
-        return self._broker.schedules.next_due() if self._broker.streams.has(SCHEDULES) else None
+        return self._broker.schedules.next_due()
 
     def _leases_due(self) -> int | None:
         breakers = self._broker.breakers
@@ -169,7 +174,7 @@ class Maintenance:
         endings = self._broker.endings
         if endings.left_over or endings.orphans:
             return 0
-        return self._broker.transactions.next_deadline() if self._broker.streams.has(COORDINATOR) else None
+        return self._broker.transactions.next_deadline()
 
     # Jobs.
 
@@ -178,10 +183,7 @@ class Maintenance:
         self._wrote_at, self._pulsed_at = None, self._broker.clock.now_ns()
         self.watch_disk()
         self._broker.commit.sync_in_background()
-        if self._broker.streams.has(GROUPS):
-            from goqueue.engine.groups import expire_members
-
-            await expire_members(self._broker)
+        await expire_members(self._broker)
 
     async def checkpoint_if_due(self) -> None:
         """A disk that has become full gets back what the journal no longer needs."""
@@ -263,17 +265,11 @@ class Maintenance:
                 await broker.commit.between_writes(lambda: broker.storage.finish_compaction(work))
 
     async def fire_schedules(self) -> None:
-        if self._broker.streams.has(SCHEDULES):
-            from goqueue.engine.schedules import fire_due
-
-            await fire_due(self._broker, self._placement)
+        await schedules.fire_due(self._broker, self._placement)
 
     async def return_overdue(self) -> None:
         breakers = self._broker.breakers
         if breakers.tripped or len(self._broker.queues):
-            from goqueue.engine.queue.breaking import pause_tripped
-            from goqueue.engine.queue.settle import return_overdue
-
             await return_overdue(self._broker)
             await pause_tripped(self._broker)
         news = breakers.news
@@ -283,22 +279,16 @@ class Maintenance:
 
     async def expire_unused(self) -> None:
         """Forget groups, producers and transactional ids that were not used for their retention."""
-        from goqueue.engine import expiry
-
-        if self._broker.streams.has(GROUPS):
-            groups = await expiry.expire_groups(self._broker)
-            if groups:
-                self._observer.groups_expired(groups)
+        groups = await expiry.expire_groups(self._broker)
+        if groups:
+            self._observer.groups_expired(groups)
         producers = await expiry.forget_producers(self._broker)
         transactional_ids = await expiry.forget_transactional_ids(self._broker)
         if producers or transactional_ids:
             self._observer.producers_forgotten(producers, transactional_ids)
 
     async def abort_overdue(self) -> None:
-        if self._broker.streams.has(COORDINATOR) or self._broker.endings.orphans:
-            from goqueue.engine.transactions.ending import abort_overdue
-
-            await abort_overdue(self._broker)
+        await abort_overdue(self._broker)
 
     async def tend_ids(self) -> None:
         """Keep the index of ids whole, current and small; on a full disk it stays as it is."""

@@ -309,8 +309,7 @@ class Partition:
         """The entry, to which nothing is added any more."""
         if self._joint is joint:
             self._joint = None
-        # As the class does it, in one step less for each entry.
-        append = tuple.__new__(AppendRecords, (self.id, joint.take_records(), joint.pending.next_offset))
+        append = AppendRecords(self.id, joint.take_records(), joint.pending.next_offset)
         if not joint.numbered:
             return (append,)
         return append, self._streams.event(self._stream, written_together(joint.numbered))

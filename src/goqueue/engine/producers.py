@@ -1,7 +1,8 @@
 """Identities of idempotent producers: numbers that are never given out twice."""
 
 from goqueue.core.producers.identities import IdentityGiven
-from goqueue.engine.broker import PRODUCER_IDS, Broker
+from goqueue.engine.broker import Broker
+from goqueue.engine.kinds import PRODUCER_IDS
 
 __all__ = ["init_producer"]
 

@@ -30,8 +30,8 @@ class KnownPlaces(NamedTuple):
 class RememberedIds:
     """One for all topics, on the event loop."""
 
-    def __init__(self, index: IdIndex, state_log: StateLog) -> None:
-        self.recent = RecentIds()
+    def __init__(self, recent: RecentIds, index: IdIndex, state_log: StateLog) -> None:
+        self.recent = recent
         self.index = index
         self.fault: str | None = None
         """Why the index must be built again; until then nobody can say which ids are known."""

@@ -14,7 +14,8 @@ from goqueue.core.schedules.misfire import Firing
 from goqueue.core.schedules.schedule import ScheduleConfig, SchedulePatch, patched
 from goqueue.core.schedules.schedules import Schedules
 from goqueue.core.schedules.state import ScheduleState
-from goqueue.engine.broker import SCHEDULES, Broker
+from goqueue.engine.broker import Broker
+from goqueue.engine.kinds import SCHEDULES
 from goqueue.engine.placement import Placement
 from goqueue.engine.schemas.validation import check_record
 from goqueue.engine.state_log import Also

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
+from goqueue.core.partition.watermark import Pending
 from goqueue.core.producers.window import BatchWritten
 from goqueue.engine.ports import Entry
+from goqueue.errors import GoQueueError
 
 if TYPE_CHECKING:
-    from goqueue.core.partition.watermark import Pending
     from goqueue.engine.partition import Partition
     from goqueue.engine.state_log import Decision
-    from goqueue.errors import GoQueueError
 
 __all__ = ["NO_IDS", "BatchIds", "StagedAppend"]
 
@@ -51,7 +51,7 @@ class StagedAppend:
     __slots__ = ("_partition", "batch", "events", "finished", "ids", "next_offset", "operations", "pending", "size")
 
     def __init__(
-        self, partition: "Partition", batch: BatchWritten, operations: Entry, events: "Decision", pending: "Pending"
+        self, partition: "Partition", batch: BatchWritten, operations: Entry, events: "Decision", pending: Pending
     ) -> None:
         self._partition = partition
         self.batch = batch
@@ -74,5 +74,5 @@ class StagedAppend:
     def written(self) -> None:
         self.ids.end()
 
-    def finish(self, refusal: "GoQueueError | None") -> None:
+    def finish(self, refusal: GoQueueError | None) -> None:
         self._partition.finish_staged(self, refusal)

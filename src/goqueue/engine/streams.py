@@ -1,7 +1,7 @@
 """State machines and their streams of events: recovery feeds them, checkpoints take their snapshots.
 
-A stream is named after its machine; a kind is a family of streams with a common prefix whose machines are made
-when they are first used.
+A stream is named after its machine; a kind is a family of streams with a common prefix. Machines of which there is one
+for each log or group are made when they are first used.
 
 Snapshots of very many small machines, or of one with very many parts, are made ahead of a checkpoint, in slices; when
 the checkpoint begins, only what changed since is made again. Streams of a kind that is bundled share the snapshots of
@@ -10,7 +10,7 @@ of the snapshots of its streams.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain, repeat
 from sys import intern
 from typing import Any, Protocol, cast
@@ -54,16 +54,13 @@ def _always(_: Any) -> bool:
 
 
 class Kind:
-    """How a family of machines is made and how its events and snapshots are read: as values of the types given.
-
-    Which types these are is asked when there is something to read, as is what reads them made then: for all kinds
-    together that takes several milliseconds.
-    """
+    """How a family of machines is made and how its events and snapshots are read: as values of the types given."""
 
     def __init__(
         self,
         prefix: str,
-        types: Callable[[], tuple[Any, Any]],
+        events: Any,
+        snapshots: Any,
         make: Callable[[str], Machine],
         *,
         is_bundled: bool = False,
@@ -72,24 +69,18 @@ class Kind:
         needs_sync: Callable[[Any], bool] = _always,
     ) -> None:
         self.prefix = prefix
+        self.events = msgspec.msgpack.Decoder[Any](events)
+        self.snapshots = msgspec.msgpack.Decoder[Any](snapshots)
         self.make = make
+        """Makes the machine of a stream."""
         self.needs_sync = needs_sync
         """True for events acknowledged only after fsync; a power cut may take back the others."""
-        self._types = types
         self.is_bundled = is_bundled
         """There may be very many of these, each small."""
         self.is_frozen = is_frozen
         """A snapshot is quickly made of values that never change, so it can be encoded later, in a thread."""
         self.part_of = part_of
         """The part of its machine that an event is about: then the machine is a `Parted`."""
-
-    @cached_property
-    def events(self) -> msgspec.msgpack.Decoder[Any]:
-        return msgspec.msgpack.Decoder(self._types()[0])
-
-    @cached_property
-    def snapshots(self) -> msgspec.msgpack.Decoder[Any]:
-        return msgspec.msgpack.Decoder(self._types()[1])
 
 
 class Streams:
@@ -114,14 +105,10 @@ class Streams:
         found = self._machines.get(stream)
         if found is None:
             kind = self.kind(stream)
-            found = self._machines[stream] = kind.make(stream.removeprefix(kind.prefix))
+            found = self._machines[stream] = kind.make(stream)
             if kind.is_bundled:
                 self._units[stream] = _unit_of(kind, stream)
         return found
-
-    def has(self, stream: str) -> bool:
-        """Whether anything was ever written to it, or asked of its machine."""
-        return stream in self._machines
 
     def machines(self, prefix: str) -> list[tuple[str, Machine]]:
         """Those there are of one kind, with their streams."""
@@ -136,8 +123,7 @@ class Streams:
         if self._touched is not None:
             part_of = self.kind(stream).part_of
             self._touched.add((stream, None if part_of is None else part_of(event)))
-        # As the class does it, in one step less for each event.
-        return tuple.__new__(StateEvent, (stream, _encode(event)))
+        return StateEvent(stream, _encode(event))
 
     def end(self, stream: str) -> StateEvent:
         """The event of a stream that ends; what comes under its name later is another one's. Once written, `remove`."""

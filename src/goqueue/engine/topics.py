@@ -3,7 +3,9 @@
 from collections.abc import Callable
 
 from goqueue.core.catalog.events import CatalogEvent
-from goqueue.engine.broker import CATALOG, GROUPS, Broker
+from goqueue.engine.broker import Broker
+from goqueue.engine.groups import refresh_groups
+from goqueue.engine.kinds import CATALOG
 from goqueue.engine.partition import PARTITION_STREAMS
 from goqueue.engine.ports import CreateLog, DeleteLog, Operation
 from goqueue.engine.remembered_ids import IDS
@@ -73,9 +75,7 @@ async def _change(broker: Broker, decide: Callable[[], CatalogEvent], also: Call
 
     async def change() -> None:
         await broker.state_log.change(broker.state_log.owner(CATALOG), lambda: [decide()], also)
-        if broker.streams.has(GROUPS):
-            from goqueue.engine.groups import refresh_groups
-
+        if len(broker.groups):
             await refresh_groups(broker)
 
     await shielded(change())

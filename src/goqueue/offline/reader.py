@@ -14,7 +14,7 @@ from goqueue.core.catalog.events import CatalogEvent
 from goqueue.core.delay.delays import Delays
 from goqueue.core.delay.events import DelayEvent, KeptDelays
 from goqueue.core.transactions.outcomes import KeptOutcomes, OutcomeEvent, Outcomes
-from goqueue.engine.broker import CATALOG
+from goqueue.engine.kinds import CATALOG
 from goqueue.engine.partition import delays_stream, outcomes_stream
 from goqueue.engine.streams import Kind, Streams
 from goqueue.errors import DataFolderDamaged, DataFolderInUse, GoQueueError
@@ -42,10 +42,10 @@ class OfflineFolder:
         self._catalog = Catalog()
         self._streams = Streams(
             (
-                Kind(CATALOG, lambda: (CatalogEvent, tuple[Topic, ...]), lambda _: self._catalog),
-                Kind(delays_stream(), lambda: (DelayEvent, KeptDelays), lambda _: Delays()),
-                Kind(outcomes_stream(), lambda: (OutcomeEvent, KeptOutcomes), lambda _: Outcomes()),
-                Kind("", lambda: (msgspec.Raw, msgspec.Raw), lambda _: _SkippedState()),
+                Kind(CATALOG, CatalogEvent, tuple[Topic, ...], lambda _: self._catalog),
+                Kind(delays_stream(), DelayEvent, KeptDelays, lambda _: Delays()),
+                Kind(outcomes_stream(), OutcomeEvent, KeptOutcomes, lambda _: Outcomes()),
+                Kind("", msgspec.Raw, msgspec.Raw, lambda _: _SkippedState()),
             )
         )
         self._store = DiskStore(folder.path, files, _NoEntropy(), _DamageErrors(), StoreSettings())

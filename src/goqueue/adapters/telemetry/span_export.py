@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import unquote, urlsplit
 
 from goqueue.adapters.telemetry.logs import Logger
 from goqueue.adapters.telemetry.span_lines import line_of
@@ -31,9 +32,6 @@ _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
 def check_endpoint(endpoint: str) -> None:
     if not endpoint:
         return
-    # Imported here because most brokers have no collector.
-    from urllib.parse import urlsplit
-
     parts = urlsplit(endpoint)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
         raise InvalidSettings(
@@ -46,8 +44,6 @@ def parse_headers(text: str) -> dict[str, str]:
     """Headers in the format of OTEL_EXPORTER_OTLP_HEADERS: `name=value,name=value`, values escaped as in a URL."""
     if not text:
         return {}
-    from urllib.parse import unquote
-
     found = {}
     for part in filter(None, map(str.strip, text.split(","))):
         name, equals, value = part.partition("=")

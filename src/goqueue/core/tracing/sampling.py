@@ -5,6 +5,7 @@ OpenTelemetry does it: whoever else has part in that trace decides the same. One
 """
 
 from collections.abc import Iterable
+from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -72,9 +73,6 @@ def sampler(rate: float) -> Sampler:
     """For a rate from 0 to 1."""
     if rate in {0.0, 1.0}:
         return Sampler(int(rate), 1, int(rate) * ALL_TRACES)
-    # Most brokers have no other rate, and what it loads takes 1 % of their start.
-    from fractions import Fraction
-
     share = Fraction(rate).limit_denominator(FINEST)
     if rate and not share:
         share = Fraction(1, FINEST)

@@ -5,7 +5,7 @@ The copy and the end of the original are one entry of the journal: never in neit
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,6 +15,7 @@ from goqueue.core.delivery.events import Failure, Settled
 from goqueue.core.tracing.places import Place
 from goqueue.engine import topics
 from goqueue.engine.broker import Broker
+from goqueue.engine.partition import Partition
 from goqueue.engine.queue.breaking import pause_tripped
 from goqueue.engine.queue.gather import gather
 from goqueue.engine.queue.states import QueueState
@@ -27,9 +28,6 @@ from goqueue.model.expiry import EXPIRES_HEADER
 from goqueue.model.record import Record
 from goqueue.model.span import ErrorType
 from goqueue.model.topic import TopicConfig, TopicName
-
-if TYPE_CHECKING:
-    from goqueue.engine.partition import Partition
 
 __all__ = [
     "DEAD_LETTER_HEADER",
@@ -98,7 +96,7 @@ class DeadLetters:
             left = await self._move_some(target, grant, left, reason, cause)
         return target.id.topic
 
-    async def target(self) -> "Partition":
+    async def target(self) -> Partition:
         """The partition for dead letters of this one; its topic is made when the first of them comes."""
         log = self._state.log
         origin = self._broker.catalog.topic(TopicName(log.topic))
@@ -117,9 +115,7 @@ class DeadLetters:
         partitions = self._broker.partitions(name)
         return partitions[log.partition % len(partitions)]
 
-    async def _move_some(
-        self, target: "Partition", grant: int, offsets: list[int], reason: str, cause: str
-    ) -> list[int]:
+    async def _move_some(self, target: Partition, grant: int, offsets: list[int], reason: str, cause: str) -> list[int]:
         """As many as fit into one entry; returns the others."""
         state = self._state
         await state.lock.acquire()

@@ -1,8 +1,9 @@
 """Settings of a queue that a group has of its own."""
 
 from goqueue.core.delivery.group_policies import GroupPolicy
-from goqueue.engine.broker import POLICIES, Broker
+from goqueue.engine.broker import Broker
 from goqueue.engine.groups import group_name, remember_group
+from goqueue.engine.kinds import POLICIES
 from goqueue.model.log import LogId
 from goqueue.model.topic import TopicConfig, TopicName
 

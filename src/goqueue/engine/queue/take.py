@@ -7,8 +7,9 @@ from functools import partial
 import msgspec
 
 from goqueue.core.delivery.events import Leased, Opened
-from goqueue.engine.broker import CATALOG, Broker
+from goqueue.engine.broker import Broker
 from goqueue.engine.fetch import LONGEST_WAIT_MS
+from goqueue.engine.kinds import CATALOG
 from goqueue.engine.partition import Partition
 from goqueue.engine.queue.dead_letters import EXPIRED, DeadLetters
 from goqueue.engine.queue.gather import Gathered

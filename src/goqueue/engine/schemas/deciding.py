@@ -7,7 +7,8 @@ from typing import TypeVar
 from goqueue.core.schemas.events import Registered
 from goqueue.core.schemas.parsing import ParseJob
 from goqueue.core.schemas.registering import Registering
-from goqueue.engine.broker import SCHEMAS, Broker
+from goqueue.engine.broker import Broker
+from goqueue.engine.kinds import SCHEMAS
 from goqueue.engine.schemas.parsing import Parsed, run_jobs
 from goqueue.engine.shielded import shielded
 

@@ -1,25 +1,22 @@
-"""The schema formats that a broker knows, by the names that clients use; each is loaded with its first schema."""
+"""Schema formats by the names that clients use; the library of each is imported with its first schema."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
+from goqueue.core.schemas.formats import SchemaFormat
 from goqueue.engine.ports import CompileProto
 from goqueue.errors import InvalidSchema
-
-if TYPE_CHECKING:
-    from goqueue.core.schemas.formats import SchemaFormat
 
 __all__ = ["no_protoc", "schema_formats"]
 
 
-class _Formats(Mapping[str, "SchemaFormat"]):
+class _Formats(Mapping[str, SchemaFormat]):
     """Their libraries are large, and few brokers have schemas of every format."""
 
-    def __init__(self, makers: Mapping[str, "Callable[[], SchemaFormat]"]) -> None:
+    def __init__(self, makers: Mapping[str, Callable[[], SchemaFormat]]) -> None:
         self._makers = makers
         self._made: dict[str, SchemaFormat] = {}
 
-    def __getitem__(self, name: str) -> "SchemaFormat":
+    def __getitem__(self, name: str) -> SchemaFormat:
         if name not in self._made:
             self._made[name] = self._makers[name]()
         return self._made[name]
@@ -31,8 +28,8 @@ class _Formats(Mapping[str, "SchemaFormat"]):
         return len(self._makers)
 
 
-def schema_formats(compile_proto: CompileProto) -> Mapping[str, "SchemaFormat"]:
-    def protobuf() -> "SchemaFormat":
+def schema_formats(compile_proto: CompileProto) -> Mapping[str, SchemaFormat]:
+    def protobuf() -> SchemaFormat:
         from goqueue.core.schemas.protobuf.format import ProtobufFormat
 
         return ProtobufFormat(compile_proto)
@@ -40,13 +37,13 @@ def schema_formats(compile_proto: CompileProto) -> Mapping[str, "SchemaFormat"]:
     return _Formats({"AVRO": _avro, "JSON": _json, "PROTOBUF": protobuf})
 
 
-def _avro() -> "SchemaFormat":
+def _avro() -> SchemaFormat:
     from goqueue.core.schemas.avro.format import AvroFormat
 
     return AvroFormat()
 
 
-def _json() -> "SchemaFormat":
+def _json() -> SchemaFormat:
     from goqueue.core.schemas.json_schema.format import JsonSchemaFormat
 
     return JsonSchemaFormat()

@@ -5,24 +5,18 @@ All that comes after such a batch in its partition waits with it, so that the or
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
 from goqueue.engine.schemas.rules import Rules
+from goqueue.engine.schemas.validation import BatchCheck, first_violation
 from goqueue.errors import GoQueueError, InternalError, SchemaViolation
-
-if TYPE_CHECKING:
-    from goqueue.engine.schemas.validation import BatchCheck
 
 __all__ = ["checked_at_once", "hold_until_checked"]
 
 
-def checked_at_once(broker: Broker, rules: Rules, records: bytearray) -> "BatchCheck | None":
+def checked_at_once(broker: Broker, rules: Rules, records: bytearray) -> BatchCheck | None:
     """Raise SchemaViolation when a value does not fit. A check that takes longer is handed back unfinished."""
-    # Loaded when there is a schema to fit.
-    from goqueue.engine.schemas.validation import first_violation
-
     found = first_violation(broker, rules, records)
     if isinstance(found, SchemaViolation):
         raise found
@@ -31,7 +25,7 @@ def checked_at_once(broker: Broker, rules: Rules, records: bytearray) -> "BatchC
 
 def hold_until_checked(
     partition: Partition,
-    check: "BatchCheck",
+    check: BatchCheck,
     size: int,
     go_on: Callable[[], None],
     refuse: Callable[[GoQueueError], None],

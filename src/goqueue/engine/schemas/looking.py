@@ -3,7 +3,8 @@
 from goqueue.core.schemas.registering import Known
 from goqueue.core.schemas.registry import Registry
 from goqueue.core.schemas.schema import Schema
-from goqueue.engine.broker import SCHEMAS, Broker
+from goqueue.engine.broker import Broker
+from goqueue.engine.kinds import SCHEMAS
 from goqueue.engine.schemas.deciding import decide
 from goqueue.engine.schemas.parsing import readable
 

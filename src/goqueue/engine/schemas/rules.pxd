@@ -1,5 +1,5 @@
 cdef class ValueRules:
-    cdef public object registry
+    cdef object _registry
     cdef object _revision
     cdef object _purges
     cdef dict _rules
@@ -7,6 +7,6 @@ cdef class ValueRules:
     cdef public dict making
 
     cpdef of(self, topic)
-    cdef _of_subject(self, registry, str subject)
-    cdef _find(self, registry, str subject)
-    cdef _keep_up(self, registry)
+    cdef _of_subject(self, str subject)
+    cdef _find(self, str subject)
+    cdef _keep_up(self)

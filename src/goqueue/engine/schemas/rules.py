@@ -2,16 +2,14 @@
 
 import asyncio
 from collections import OrderedDict
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from goqueue.core.schemas.payloads import Payloads
+from goqueue.core.schemas.registry import Registry
+from goqueue.core.schemas.schema import LATEST
 from goqueue.errors import UnknownSubject
 from goqueue.model.topic import SchemaValidation, Topic
-
-if TYPE_CHECKING:
-    from goqueue.core.schemas.payloads import Payloads
-    from goqueue.core.schemas.registry import Registry
 
 __all__ = ["Rules", "ValueRules"]
 
@@ -33,9 +31,8 @@ class Rules(msgspec.Struct, frozen=True):
 class ValueRules:
     """Most publishes ask only whether there is anything to check: that is a look into a dictionary."""
 
-    def __init__(self) -> None:
-        self.registry: Registry | None = None
-        """None as long as nobody has registered anything."""
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
         self._revision = -1
         self._purges = -1
         self._rules: dict[str, Rules | None] = {}
@@ -43,57 +40,50 @@ class ValueRules:
         self.making: dict[int, asyncio.Task[Payloads]] = {}
         """Those that somebody waits for."""
 
-    def use(self, registry: "Registry") -> None:
-        self.registry = registry
-
     def of(self, topic: Topic) -> Rules | None:
         """None when every value may be published."""
         config = topic.config
         validation = config.schema_validation
         if validation is OFF:
             return None
-        registry = self.registry
-        if registry is None and validation is not ON:
-            return None
         subject = config.schema_subject or topic.name
-        found = None if registry is None else self._of_subject(registry, subject)
+        found = self._of_subject(subject)
         if found is None and validation is ON:
             return Rules(subject)
         return found
 
-    def _of_subject(self, registry: "Registry", subject: str) -> Rules | None:
-        self._keep_up(registry)
+    def _of_subject(self, subject: str) -> Rules | None:
+        self._keep_up()
         try:
             return self._rules[subject]
         except KeyError:
-            return self._find(registry, subject)
+            return self._find(subject)
 
-    def payloads(self, schema_id: int) -> "Payloads | None":
-        """What values of the schema are checked with, if it is at hand."""
-        if self.registry is not None:
-            self._keep_up(self.registry)
+    def payloads(self, schema_id: int) -> Payloads | None:
+        """The check for values of the schema, None if the schema must be parsed first."""
+        self._keep_up()
         found = self._payloads.get(schema_id)
         if found is not None:
             self._payloads.move_to_end(schema_id)
         return found
 
-    def keep(self, schema_id: int, payloads: "Payloads", *, purges: int) -> None:
+    def keep(self, schema_id: int, payloads: Payloads, *, purges: int) -> None:
         """`purges` is the count of the registry when the schema was parsed."""
-        registry = self.registry
-        if registry is not None and purges == registry.purges:
-            self._keep_up(registry)
+        if purges == self._registry.purges:
+            self._keep_up()
             self._payloads[schema_id] = payloads
             if len(self._payloads) > MOST_PAYLOADS:
                 self._payloads.popitem(last=False)
 
-    def _find(self, registry: "Registry", subject: str) -> Rules | None:
+    def _find(self, subject: str) -> Rules | None:
         if len(self._rules) >= MOST_SUBJECTS:
             self._rules.clear()
-        found = self._rules[subject] = _made(registry, subject)
+        found = self._rules[subject] = _made(self._registry, subject)
         return found
 
-    def _keep_up(self, registry: "Registry") -> None:
+    def _keep_up(self) -> None:
         """Forget what was found in the registry as it was before."""
+        registry = self._registry
         if self._revision != registry.revision:
             self._revision = registry.revision
             self._rules.clear()
@@ -102,9 +92,7 @@ class ValueRules:
             self._payloads.clear()
 
 
-def _made(registry: "Registry", subject: str) -> Rules | None:
-    from goqueue.core.schemas.schema import LATEST
-
+def _made(registry: Registry, subject: str) -> Rules | None:
     view = registry.view
     try:
         newest = view.version(subject, LATEST)

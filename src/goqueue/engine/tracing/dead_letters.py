@@ -1,12 +1,12 @@
 """Spans of records that go to the dead letters, and come back; and how letters stay in the traces they came from."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from goqueue.core.tracing.places import Place
 from goqueue.engine.broker import Broker
+from goqueue.engine.queue.states import QueueState
 from goqueue.engine.tracing.choosing import place_of
 from goqueue.engine.tracing.publishing import note_appended
 from goqueue.engine.tracing.runs import runs_for
@@ -17,14 +17,11 @@ from goqueue.model.span import ErrorType, Operation, spans_of
 from goqueue.model.topic import TopicName
 from goqueue.model.trace import SAMPLED, TRACEPARENT, TRACESTATE, TraceContext
 
-if TYPE_CHECKING:
-    from goqueue.engine.queue.states import QueueState
-
 __all__ = ["note_dead", "note_expired", "note_redriven", "with_trace"]
 
 
 def with_trace(
-    broker: Broker, state: "QueueState", record: Record, delivery: int, headers: tuple[tuple[str, bytes], ...]
+    broker: Broker, state: QueueState, record: Record, delivery: int, headers: tuple[tuple[str, bytes], ...]
 ) -> tuple[tuple[str, bytes], ...]:
     """The headers of a letter: its context is the span in which its record died, in the trace of that record."""
     if not broker.tracing.is_on:
@@ -42,7 +39,7 @@ def with_trace(
 
 def note_dead(
     broker: Broker,
-    state: "QueueState",
+    state: QueueState,
     dead: Sequence[Place],
     letters: Sequence[Record],
     target: LogId,
@@ -76,7 +73,7 @@ def note_dead(
     note_appended(broker, target, base_offset, letters, start_ns, transaction)
 
 
-def note_expired(broker: Broker, state: "QueueState", expired: Sequence[Place], now: int) -> None:
+def note_expired(broker: Broker, state: QueueState, expired: Sequence[Place], now: int) -> None:
     """The group was too late for them."""
     try:
         topic = broker.catalog.topic(TopicName(state.log.topic))

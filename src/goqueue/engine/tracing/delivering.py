@@ -1,14 +1,16 @@
 """Spans of records that are delivered to a group, and of what the group makes of them."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from goqueue.core.delivery.delivery import Attempts
 from goqueue.core.tracing.places import Place, by_delivery
+from goqueue.core.tracing.sampling import Sampler
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
 from goqueue.engine.ports import Buffer
 from goqueue.engine.queue.gather import gather
+from goqueue.engine.queue.states import QueueState
 from goqueue.engine.tracing.choosing import choose, choose_known
 from goqueue.engine.tracing.runs import runs_for
 from goqueue.engine.tracing.tracing import EVERYTHING
@@ -18,10 +20,6 @@ from goqueue.model.log import LogId
 from goqueue.model.runs import runs_of
 from goqueue.model.span import ErrorType, Operation
 from goqueue.model.topic import Topic, TopicName
-
-if TYPE_CHECKING:
-    from goqueue.core.tracing.sampling import Sampler
-    from goqueue.engine.queue.states import QueueState
 
 __all__ = [
     "Settling",
@@ -52,7 +50,7 @@ class Settling(NamedTuple):
 
 def note_delivered(
     broker: Broker,
-    state: "QueueState",
+    state: QueueState,
     member: str,
     start_ns: int,
     offsets: Sequence[int],
@@ -80,7 +78,7 @@ def is_followed(broker: Broker, log: LogId) -> bool:
     return topic is not None and broker.tracing.sampler(topic).part > 0
 
 
-def settling(broker: Broker, state: "QueueState", grant: int, offsets: Sequence[int], start_ns: int) -> Settling:
+def settling(broker: Broker, state: QueueState, grant: int, offsets: Sequence[int], start_ns: int) -> Settling:
     """To be asked for while they are leased; offsets ascend."""
     found = state.delivery.grant(grant)
     deliveries = {offset: one.deliveries for offset, one in state.delivery.repeated(offsets).items()}
@@ -91,7 +89,7 @@ def settling(broker: Broker, state: "QueueState", grant: int, offsets: Sequence[
 
 async def note_settled(
     broker: Broker,
-    state: "QueueState",
+    state: QueueState,
     what: Settling,
     operation: Operation,
     *,
@@ -186,7 +184,7 @@ def _visible(partition: Partition, first: int, after: int) -> Sequence[int]:
 
 def _note(
     broker: Broker,
-    state: "QueueState",
+    state: QueueState,
     topic: Topic,
     places: Sequence[Place],
     operation: Operation,
@@ -205,7 +203,7 @@ def _are_known(broker: Broker, log: LogId, offsets: Sequence[int]) -> bool:
     return all(known.get(offset) is not None for offset in offsets)
 
 
-async def _read(broker: Broker, chosen: "Sampler", log: LogId, offsets: Sequence[int]) -> list[Place]:
+async def _read(broker: Broker, chosen: Sampler, log: LogId, offsets: Sequence[int]) -> list[Place]:
     """Their contexts are in the log. What cannot be read counts as carrying none."""
     try:
         partition = broker.partition(TopicName(log.topic), log.partition)

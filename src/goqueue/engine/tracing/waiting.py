@@ -1,13 +1,14 @@
 """Spans of what takes its time: records that were delayed, and transactions."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from goqueue import codec
 from goqueue.core.tracing.sampling import Sampler, sampler
 from goqueue.core.transactions.endings import ABORTED_BY_PRODUCER, TIME_IS_UP
+from goqueue.core.transactions.events import Ended
+from goqueue.core.transactions.transaction import Transaction
 from goqueue.engine.broker import Broker
 from goqueue.engine.partition import Partition
 from goqueue.engine.queue.gather import gather
@@ -18,10 +19,6 @@ from goqueue.model.record import Record
 from goqueue.model.runs import offsets_of, runs_of
 from goqueue.model.span import ErrorType, Operation, SpanRun
 from goqueue.model.topic import TopicName
-
-if TYPE_CHECKING:
-    from goqueue.core.transactions.events import Ended
-    from goqueue.core.transactions.transaction import Transaction
 
 __all__ = ["note_ended", "note_fired"]
 
@@ -70,7 +67,7 @@ async def _note_fired(broker: Broker, partition: Partition, chosen: Sampler, off
     tracing.note_all(runs)
 
 
-def note_ended(broker: Broker, one: "Transaction", ended: "Ended") -> None:
+def note_ended(broker: Broker, one: Transaction, ended: Ended) -> None:
     """Committed, or aborted, which is an error unless its producer gave up a transaction with nothing in it."""
     tracing = broker.tracing
     is_fine = ended.committed or (one.is_empty and ended.why == ABORTED_BY_PRODUCER)

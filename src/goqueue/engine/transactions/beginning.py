@@ -6,8 +6,9 @@ from typing import TypeVar
 from goqueue.core.groups.decisions.committing import OffsetAndMetadata
 from goqueue.core.transactions.events import Began, CoordinatorEvent, Enlisted, Prepared
 from goqueue.core.transactions.transaction import GroupOffset
-from goqueue.engine.broker import COORDINATOR, PRODUCER_IDS, Broker
+from goqueue.engine.broker import Broker
 from goqueue.engine.groups import check_offsets, group_name, remember_group
+from goqueue.engine.kinds import COORDINATOR, PRODUCER_IDS
 from goqueue.engine.state_log import Also, Decision, MachineOwner
 from goqueue.engine.transactions.ending import abort_now
 from goqueue.engine.transactions.joining import InTransaction, check, transaction_owner

@@ -10,7 +10,8 @@ from goqueue.core.delivery.events import DeliveryEvent
 from goqueue.core.groups.decisions.committing import OffsetAndMetadata
 from goqueue.core.groups.registry import GroupChange
 from goqueue.core.transactions.transaction import GroupOffset, Pledge, Transaction
-from goqueue.engine.broker import GROUPS, Broker
+from goqueue.engine.broker import Broker
+from goqueue.engine.kinds import GROUPS
 from goqueue.engine.queue.dead_letters import REJECTED, DeadLetters
 from goqueue.engine.queue.settle import retry_policy
 from goqueue.engine.queue.states import QueueState

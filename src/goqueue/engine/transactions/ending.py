@@ -11,7 +11,8 @@ from goqueue.core.transactions.coordinator import Coordinator
 from goqueue.core.transactions.endings import ABORTED_BY_PRODUCER, TIME_IS_UP
 from goqueue.core.transactions.events import Decided, Ended
 from goqueue.core.transactions.transaction import PartitionPart, State, Transaction
-from goqueue.engine.broker import COORDINATOR, Broker
+from goqueue.engine.broker import Broker
+from goqueue.engine.kinds import COORDINATOR
 from goqueue.engine.partition import Marker, Partition
 from goqueue.engine.shielded import shielded
 from goqueue.engine.staged_append import StagedAppend

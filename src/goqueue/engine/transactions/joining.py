@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from goqueue.engine.broker import COORDINATOR, Broker
+from goqueue.engine.broker import Broker
+from goqueue.engine.kinds import COORDINATOR
 from goqueue.engine.partition import ProducerBatch
 from goqueue.engine.state_log import Decision, MachineOwner
 from goqueue.errors import InvalidRequest, StateConflict, TransactionEnded

@@ -212,7 +212,7 @@ class Exchange(FrameProtocol):
             if tail:
                 self._transport.writelines([frame_head(opcode, 0, correlation, head, sum(map(len, tail))), *tail])
             else:
-                self._send(frame_head(opcode, 0, correlation, head, 0))
+                self._transport.write(frame_head(opcode, 0, correlation, head, 0))
         self.finish(correlation)
 
     def refuse(self, opcode: int, correlation: int, error: GoQueueError) -> None:

@@ -41,10 +41,10 @@ def delay_routes(broker: Broker) -> list[Route]:
         return messages.DelayStatsReply(tuple(messages.TopicDelays(*one) for one in delays.delay_stats(broker))), []
 
     return [
-        (Opcode.LIST_DELAYED, messages.ListDelayed, listing),
-        (Opcode.CHANGE_DELAY, messages.ChangeDelay, change),
-        (Opcode.CANCEL_DELAYED, messages.CancelDelayed, cancel),
-        (Opcode.DELAY_STATS, messages.DelayStats, stats),
+        Route(Opcode.LIST_DELAYED, messages.ListDelayed, listing),
+        Route(Opcode.CHANGE_DELAY, messages.ChangeDelay, change),
+        Route(Opcode.CANCEL_DELAYED, messages.CancelDelayed, cancel),
+        Route(Opcode.DELAY_STATS, messages.DelayStats, stats),
     ]
 
 

@@ -118,17 +118,17 @@ def group_routes(broker: Broker) -> list[Route]:
         return messages.GroupPolicyReply(**msgspec.structs.asdict(found)), []
 
     return [
-        (Opcode.GROUP_POLICY, messages.GroupPolicyQuestion, policy),
-        (Opcode.JOIN_GROUP, messages.JoinGroup, join),
-        (Opcode.HEARTBEAT, messages.Heartbeat, heartbeat),
-        (Opcode.LEAVE_GROUP, messages.LeaveGroup, leave),
-        (Opcode.COMMIT_OFFSETS, messages.CommitOffsets, commit),
-        (Opcode.FETCH_OFFSETS, messages.FetchOffsets, committed),
-        (Opcode.RESET_OFFSETS, messages.ResetOffsets, reset),
-        (Opcode.LIST_GROUPS, messages.ListGroups, listing),
-        (Opcode.DESCRIBE_GROUP, messages.DescribeGroup, describe),
-        (Opcode.DELETE_GROUP, messages.DeleteGroup, delete),
-        (Opcode.PAUSE_GROUP, messages.PauseGroup, pause),
+        Route(Opcode.GROUP_POLICY, messages.GroupPolicyQuestion, policy),
+        Route(Opcode.JOIN_GROUP, messages.JoinGroup, join),
+        Route(Opcode.HEARTBEAT, messages.Heartbeat, heartbeat),
+        Route(Opcode.LEAVE_GROUP, messages.LeaveGroup, leave),
+        Route(Opcode.COMMIT_OFFSETS, messages.CommitOffsets, commit),
+        Route(Opcode.FETCH_OFFSETS, messages.FetchOffsets, committed),
+        Route(Opcode.RESET_OFFSETS, messages.ResetOffsets, reset),
+        Route(Opcode.LIST_GROUPS, messages.ListGroups, listing),
+        Route(Opcode.DESCRIBE_GROUP, messages.DescribeGroup, describe),
+        Route(Opcode.DELETE_GROUP, messages.DeleteGroup, delete),
+        Route(Opcode.PAUSE_GROUP, messages.PauseGroup, pause),
     ]
 
 

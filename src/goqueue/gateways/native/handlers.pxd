@@ -9,6 +9,5 @@ cdef class Handlers:
     cdef object _report_bug
     cdef object _waits
     cdef dict _routes
-    cdef dict _known
 
     cpdef take(self, Exchange connection, int opcode, int flags, long long correlation, head, tail)

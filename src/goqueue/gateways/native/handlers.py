@@ -19,10 +19,18 @@ from goqueue.engine.traffic import FAILED, OK, REFUSED
 from goqueue.engine.workers import WorkerClient
 from goqueue.errors import GoQueueError, InternalError, InvalidRequest
 from goqueue.gateways.native.connection import Cancellable, Exchange
+from goqueue.gateways.native.delay_handlers import delay_routes
 from goqueue.gateways.native.fetching import FETCH_BYTES, Fetching
+from goqueue.gateways.native.group_handlers import group_routes
+from goqueue.gateways.native.letter_handlers import letter_routes
 from goqueue.gateways.native.outcomes import outcome_of
 from goqueue.gateways.native.publishing import Publishing
-from goqueue.gateways.native.routes import FAMILIES, Answer, AtOnce, Handler, by_opcode
+from goqueue.gateways.native.queue_handlers import QueueHandlers
+from goqueue.gateways.native.routes import Answer, AtOnce, Handler, Route
+from goqueue.gateways.native.schedule_handlers import schedule_routes
+from goqueue.gateways.native.topic_handlers import topic_routes
+from goqueue.gateways.native.transaction_handlers import transaction_routes
+from goqueue.gateways.native.transaction_view_handlers import transaction_view_routes
 from goqueue.gateways.native.waits import Waits
 from goqueue.model.isolation import Isolation
 from goqueue.model.topic import TopicName
@@ -38,7 +46,9 @@ WEIGHED = (messages.Fetch, messages.Take)
 """Requests that say how many bytes they want."""
 
 
-class _Route(NamedTuple):
+class _Known(NamedTuple):
+    """A route with what is the same for all requests on it."""
+
     kind: str
     waits: bool
     decode: Callable[[memoryview], Any]
@@ -49,12 +59,18 @@ class _Route(NamedTuple):
 _encode = msgspec.msgpack.Encoder().encode
 
 
+def _known(route: Route) -> _Known:
+    opcode, request, handle, at_once = route
+    decode = msgspec.msgpack.Decoder[Any](request).decode
+    return _Known(opcode.name.lower(), opcode in WAITING, decode, handle, at_once)
+
+
 class _Answer:
     """Of a request that no task answers."""
 
     __slots__ = ("_began", "_connection", "_handlers", "_held", "_route", "_where")
 
-    def __init__(self, handlers: "Handlers", connection: Exchange, where: tuple[int, int], route: _Route) -> None:
+    def __init__(self, handlers: "Handlers", connection: Exchange, where: tuple[int, int], route: _Known) -> None:
         self._handlers = handlers
         self._connection = connection
         self._where = where
@@ -88,14 +104,25 @@ class Handlers:
         self._publishing = Publishing(broker, self._traffic)
         self._report_bug = report_bug
         self._waits = Waits()
-        self._routes: dict[int, _Route] = {}
-        """Of what has been asked so far."""
-        self._known = by_opcode(
-            (Opcode.METADATA, messages.Metadata, self._metadata),
-            (Opcode.INIT_PRODUCER, messages.InitProducer, self._init_producer),
-            (Opcode.FETCH, messages.Fetch, Fetching(broker, self._waits)),
-            (Opcode.LIST_OFFSETS, messages.ListOffsets, self._list_offsets),
-        )
+        self._routes: dict[int, _Known] = {route.opcode: _known(route) for route in self._all_routes()}
+
+    def _all_routes(self) -> list[Route]:
+        """Of all requests but HELLO and PUBLISH, which `take` answers."""
+        broker = self._broker
+        return [
+            Route(Opcode.METADATA, messages.Metadata, self._metadata),
+            Route(Opcode.INIT_PRODUCER, messages.InitProducer, self._init_producer),
+            Route(Opcode.FETCH, messages.Fetch, Fetching(broker, self._waits)),
+            Route(Opcode.LIST_OFFSETS, messages.ListOffsets, self._list_offsets),
+            *topic_routes(broker),
+            *QueueHandlers(broker, self._waits).routes(),
+            *group_routes(broker),
+            *delay_routes(broker),
+            *letter_routes(broker),
+            *schedule_routes(broker),
+            *transaction_routes(broker),
+            *transaction_view_routes(broker),
+        ]
 
     def take(
         self, connection: Exchange, opcode: int, flags: int, correlation: int, head: memoryview, tail: memoryview
@@ -137,7 +164,9 @@ class Handlers:
         connection.reply(Opcode.HELLO, correlation, _encode(welcome))
 
     def _start(self, connection: Exchange, opcode: int, correlation: int, head: memoryview) -> None:
-        route = self._routes.get(opcode) or self._first(opcode)
+        route = self._routes.get(opcode)
+        if route is None:
+            raise InvalidRequest(f"there is no request with opcode {opcode}")
         request = route.decode(head)
         if isinstance(request, WEIGHED):
             connection.weigh(correlation, min(max(request.max_bytes, 0), FETCH_BYTES))
@@ -145,29 +174,18 @@ class Handlers:
         if at_once is None or not at_once(request, _Answer(self, connection, where, route)):
             self._run(connection, where, route, request)
 
-    def _first(self, number: int) -> _Route:
-        """The route of what nobody has asked before."""
-        if number not in self._known:
-            if number not in FAMILIES:
-                raise InvalidRequest(f"there is no request with opcode {number}")
-            self._known |= by_opcode(*FAMILIES[number](self._broker, self._waits))
-        opcode, kind, handle, at_once = self._known[number]
-        decode = msgspec.msgpack.Decoder[Any](kind).decode
-        route = self._routes[number] = _Route(opcode.name.lower(), opcode in WAITING, decode, handle, at_once)
-        return route
-
     def client_of(self, connection: Exchange) -> WorkerClient:
         client: WorkerClient | None = connection.client
         if client is None:
             client = connection.client = self._broker.workers.client("native", connection.address)
         return client
 
-    def _run(self, connection: Exchange, where: tuple[int, int], route: _Route, request: Any) -> None:
+    def _run(self, connection: Exchange, where: tuple[int, int], route: _Known, request: Any) -> None:
         task = asyncio.get_running_loop().create_task(self._answer(connection, where, route, request))
         connection.tasks.add(task)
         task.add_done_callback(connection.tasks.discard)
 
-    async def _answer(self, connection: Exchange, where: tuple[int, int], route: _Route, request: Any) -> None:
+    async def _answer(self, connection: Exchange, where: tuple[int, int], route: _Known, request: Any) -> None:
         began = self._traffic.now_ns()
         result: Answer | Exception
         assert route.handle is not None
@@ -178,7 +196,7 @@ class Handlers:
         self.answer(connection, where, route, began, result)
 
     def answer(
-        self, connection: Exchange, where: tuple[int, int], route: _Route, began: int, result: Answer | Exception
+        self, connection: Exchange, where: tuple[int, int], route: _Known, began: int, result: Answer | Exception
     ) -> None:
         if not isinstance(result, Exception):
             head, tail = result

@@ -75,10 +75,10 @@ def letter_routes(broker: Broker) -> list[Route]:
         return _reply(desk, await purge(desk, orders)), []
 
     return [
-        (Opcode.FIND_LETTERS, letters.FindLetters, search),
-        (Opcode.COUNT_LETTERS, letters.CountLetters, count),
-        (Opcode.REDRIVE_LETTERS, letters.RedriveLetters, send_back),
-        (Opcode.PURGE_LETTERS, letters.PurgeLetters, be_done),
+        Route(Opcode.FIND_LETTERS, letters.FindLetters, search),
+        Route(Opcode.COUNT_LETTERS, letters.CountLetters, count),
+        Route(Opcode.REDRIVE_LETTERS, letters.RedriveLetters, send_back),
+        Route(Opcode.PURGE_LETTERS, letters.PurgeLetters, be_done),
     ]
 
 

@@ -27,8 +27,8 @@ class QueueHandlers:
 
     def routes(self) -> list[Route]:
         return [
-            (Opcode.TAKE, messages.Take, None, self.take),
-            (Opcode.SETTLE, messages.Settle, self.settle, self.settle_at_once),
+            Route(Opcode.TAKE, messages.Take, None, self.take),
+            Route(Opcode.SETTLE, messages.Settle, self.settle, self.settle_at_once),
         ]
 
     # Answered through a callback.

@@ -41,9 +41,9 @@ def schedule_routes(broker: Broker) -> list[Route]:
         return messages.Done(), []
 
     return [
-        (Opcode.LIST_SCHEDULES, messages.ListSchedules, listing),
-        (Opcode.PUT_SCHEDULE, messages.PutSchedule, put),
-        (Opcode.DELETE_SCHEDULE, messages.DeleteSchedule, delete),
+        Route(Opcode.LIST_SCHEDULES, messages.ListSchedules, listing),
+        Route(Opcode.PUT_SCHEDULE, messages.PutSchedule, put),
+        Route(Opcode.DELETE_SCHEDULE, messages.DeleteSchedule, delete),
     ]
 
 

@@ -37,7 +37,7 @@ def topic_routes(broker: Broker) -> list[Route]:
         return messages.Done(), []
 
     return [
-        (Opcode.CREATE_TOPIC, messages.CreateTopic, create),
-        (Opcode.ALTER_TOPIC, messages.AlterTopic, alter),
-        (Opcode.DELETE_TOPIC, messages.DeleteTopic, delete),
+        Route(Opcode.CREATE_TOPIC, messages.CreateTopic, create),
+        Route(Opcode.ALTER_TOPIC, messages.AlterTopic, alter),
+        Route(Opcode.DELETE_TOPIC, messages.DeleteTopic, delete),
     ]

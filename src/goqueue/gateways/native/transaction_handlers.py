@@ -62,15 +62,15 @@ def transaction_routes(broker: Broker) -> list[Route]:
         return messages.Done(), []
 
     return [
-        (Opcode.INIT_TRANSACTIONS, wire.InitTransactions, init),
-        (Opcode.BEGIN_TRANSACTION, wire.BeginTransaction, begin),
-        (Opcode.BEGIN_PART, wire.BeginPart, begin_part),
-        (Opcode.PREPARE_PART, wire.PreparePart, prepare),
-        (Opcode.COMMIT_TRANSACTION, wire.EndTransaction, commit),
-        (Opcode.ABORT_TRANSACTION, wire.EndTransaction, abort),
-        (Opcode.DECIDE_PARTS, wire.DecideParts, decide),
-        (Opcode.ADD_ACKS, wire.AddAcks, add_acks),
-        (Opcode.ADD_OFFSETS, wire.AddOffsets, add_offsets),
+        Route(Opcode.INIT_TRANSACTIONS, wire.InitTransactions, init),
+        Route(Opcode.BEGIN_TRANSACTION, wire.BeginTransaction, begin),
+        Route(Opcode.BEGIN_PART, wire.BeginPart, begin_part),
+        Route(Opcode.PREPARE_PART, wire.PreparePart, prepare),
+        Route(Opcode.COMMIT_TRANSACTION, wire.EndTransaction, commit),
+        Route(Opcode.ABORT_TRANSACTION, wire.EndTransaction, abort),
+        Route(Opcode.DECIDE_PARTS, wire.DecideParts, decide),
+        Route(Opcode.ADD_ACKS, wire.AddAcks, add_acks),
+        Route(Opcode.ADD_OFFSETS, wire.AddOffsets, add_offsets),
     ]
 
 

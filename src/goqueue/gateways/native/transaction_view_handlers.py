@@ -26,8 +26,8 @@ def transaction_view_routes(broker: Broker) -> list[Route]:
         return views.transaction_stats(broker), []
 
     return [
-        (Opcode.LIST_TRANSACTIONS, heads.ListTransactions, listing),
-        (Opcode.DESCRIBE_TRANSACTION, heads.DescribeTransaction, describe),
-        (Opcode.ABORT_AS_OPERATOR, heads.AbortAsOperator, abort),
-        (Opcode.TRANSACTION_STATS, heads.TransactionStatsQuestion, stats),
+        Route(Opcode.LIST_TRANSACTIONS, heads.ListTransactions, listing),
+        Route(Opcode.DESCRIBE_TRANSACTION, heads.DescribeTransaction, describe),
+        Route(Opcode.ABORT_AS_OPERATOR, heads.AbortAsOperator, abort),
+        Route(Opcode.TRANSACTION_STATS, heads.TransactionStatsQuestion, stats),
     ]

@@ -12,11 +12,7 @@ cdef class FrameProtocol:
     cdef Py_ssize_t _filled
     cdef bint _held
     cdef public object _transport
-    cdef object _unsent
-    cdef int _fd
 
-    @cython.locals(sent=Py_ssize_t)
-    cpdef _send(self, bytes data)
     cpdef bint _take_frame(self, int opcode, int flags, long long correlation, head, tail) except -1
     cpdef _received(self, Py_ssize_t count)
     cpdef _kept(self, data)

@@ -6,8 +6,6 @@ arrived, so that announcing a large frame costs the other end nothing.
 """
 
 import asyncio
-import os
-from collections.abc import Callable
 from typing import cast
 
 from goqueue.errors import InvalidRequest
@@ -26,7 +24,6 @@ _HEAD_SIZE = FRAME_HEAD.size
 _LENGTH_SIZE = LENGTH_SIZE
 _LEAST = _HEAD_SIZE - LENGTH_SIZE
 _unpack_head = FRAME_HEAD.unpack_from
-_write = os.write
 
 
 class FrameProtocol:
@@ -42,29 +39,9 @@ class FrameProtocol:
         self._filled = 0
         self._held = False
         self._transport: asyncio.Transport
-        self._unsent: Callable[[], int]
-        self._fd: int
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self._unsent = self._transport.get_write_buffer_size
-        self._fd = transport.get_extra_info("socket").fileno()
-
-    def _send(self, data: bytes) -> None:
-        """Now, as long as the connection is not closed.
-
-        A transport of uvloop sends only after the loop has called back everybody it has to, and whoever is at the other
-        end has nothing to do meanwhile.
-        """
-        sent = 0
-        if not self._unsent():
-            try:  # noqa: SIM105  # a call less for each frame
-                sent = _write(self._fd, data)
-            except OSError:
-                # It takes nothing now, or is lost: the transport will find out.
-                pass
-        if sent < len(data):
-            self._transport.write(data[sent:])
 
     def _take_frame(self, opcode: int, flags: int, correlation: int, head: memoryview, tail: memoryview) -> bool:
         """Head and tail are only good until it returns, or when `_kept`; False to be given no more for now."""

@@ -6,13 +6,11 @@ at once a day, and two changes less than a day apart are not in the zone databas
 
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
 
 from goqueue.core.schedules.local.civil import utc_offset
 from goqueue.errors import InvalidRequest
-
-if TYPE_CHECKING:
-    from zoneinfo import ZoneInfo
 
 __all__ = ["ClockChange", "Showing", "check_zone", "next_change", "offset_at", "showing"]
 
@@ -46,19 +44,12 @@ class Showing(Enum):
     SECOND = "second"
 
 
-def _zone(name: str) -> "ZoneInfo":
-    # With the first schedule: most brokers have none, and what it loads takes 1 % of their start.
-    from zoneinfo import ZoneInfo
-
-    return ZoneInfo(name)
-
-
 def check_zone(name: str) -> None:
     """Refuse a zone that is not in the zone database."""
     try:
         if name.startswith(_NOT_ZONES):
             raise ValueError
-        _zone(name)
+        ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         raise InvalidRequest(
             f"there is no time zone {name[:60]!r}", hint="use an IANA name such as Europe/Berlin, or UTC"
@@ -66,7 +57,7 @@ def check_zone(name: str) -> None:
 
 
 def offset_at(zone: str, instant_s: int) -> int:
-    return utc_offset(_zone(zone), instant_s)
+    return utc_offset(ZoneInfo(zone), instant_s)
 
 
 def next_change(zone: str, after_s: int, until_s: int) -> ClockChange | None:
