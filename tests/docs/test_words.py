@@ -1,5 +1,6 @@
-"""Words of the most-read pages: the terms of the field, and none of the phrases that read like a bad translation."""
+"""Words of the most-read pages and of packages: terms of the field, no phrases that read like a bad translation."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -10,7 +11,17 @@ DOCS = ROOT / "docs"
 GUIDES = ("command-line", "dead-letters", "delays", "http", "python", "transactions")
 PAGES = [
     ROOT / "README.md",
-    *(DOCS / name for name in ("index.md", "comparison.md", "performance.md", "reference/python.md")),
+    *(
+        DOCS / name
+        for name in (
+            "index.md",
+            "glossary.md",
+            "architecture.md",
+            "comparison.md",
+            "performance.md",
+            "reference/python.md",
+        )
+    ),
     *sorted((DOCS / "concepts").glob("*.md")),
     *(DOCS / "guides" / f"{name}.md" for name in GUIDES),
 ]
@@ -19,6 +30,9 @@ BANNED = (
     *("anew", "mend(?:s|ed)?", "stands", "whom", "thereof", "comes? again", "in the hands of"),
 )
 FOUND = re.compile(r"\b(?:" + "|".join(word.replace(" ", r"\s+") for word in BANNED) + r")\b", re.IGNORECASE)
+PACKAGES = ("adapters", "offline")
+"""Those that are written in these words; the others follow."""
+ASKING = re.compile(r"(What|Which|How|Where|Those|Whoever)\b")
 LINKS = re.compile(r"\]\([^)]*\)")
 
 
@@ -27,3 +41,22 @@ def test_a_page_is_written_in_plain_technical_english(page):
     text = LINKS.sub("]", page.read_text(encoding="utf-8"))
     lines = [(text.count("\n", 0, match.start()) + 1, match.group()) for match in FOUND.finditer(text)]
     assert lines == [], f"{page.name} uses words that the documentation avoids"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_is_written_in_plain_technical_english(package):
+    found = []
+    for path in sorted((ROOT / "src" / "goqueue" / package).rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        found += [(path.name, text.count("\n", 0, match.start()) + 1, match.group()) for match in FOUND.finditer(text)]
+        docstring = ast.get_docstring(ast.parse(text)) or ""
+        if ASKING.match(docstring):
+            found.append((path.name, 1, docstring.partition("\n")[0]))
+    assert found == []
+
+
+def test_a_term_of_the_glossary_is_explained_once():
+    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \|$", (DOCS / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE)
+    terms = [term for row in rows if row != "Term" for term in row.split(", ")]
+    assert len(terms) > 50
+    assert [term for term in terms if terms.count(term) > 1] == []
