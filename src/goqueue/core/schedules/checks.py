@@ -1,4 +1,4 @@
-"""Whether a schedule can be carried out; a refusal says what to do instead."""
+"""Checks of schedule settings; a refusal says what to do instead."""
 
 import re
 
