@@ -8,7 +8,7 @@ __all__ = ["DIGEST_BYTES", "NO_ID", "IdEvent", "IdsForgotten", "IdsWritten", "Kn
 
 DIGEST_BYTES = 16
 NO_ID = bytes(DIGEST_BYTES)
-"""Stands for a record without an id among others that have one."""
+"""Placeholder for a record without an id among others that have one."""
 
 
 class Place(NamedTuple):

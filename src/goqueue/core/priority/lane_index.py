@@ -63,7 +63,7 @@ class LaneIndex:
         if priorities is None:
             return
         present = set(priorities)
-        assert max(present, default=NORMAL) < LANES, "a priority that the codec lets nobody have"
+        assert max(present, default=NORMAL) < LANES, "a priority that the codec does not allow"
         lanes = {priority: self._marked.setdefault(priority, BitMap64()) for priority in present if priority != NORMAL}
         if len(present) == 1:
             for lane in lanes.values():
