@@ -15,13 +15,15 @@ LATEST_NS = (1 << 63) - 1
 def expires_ns(ttl_ms: int | None, expires_at_ns: int | None, *, now_ns: int) -> int | None:
     """The expiry that results from a time to live, an instant, or neither."""
     if ttl_ms is not None and expires_at_ns is not None:
-        raise InvalidRecord("both a time to live and an instant to expire at", hint="give one of them")
+        raise InvalidRecord("a time to live and an expiry time cannot both be given", hint="give one of them")
     if ttl_ms is not None:
         if ttl_ms < 1:
-            raise InvalidRecord(f"a time to live of {ttl_ms} ms", hint="a time to live is 1 ms or more")
+            raise InvalidRecord(f"time to live must be at least 1 ms, got {ttl_ms}", hint="leave it out for no expiry")
         return min(now_ns + ttl_ms * NS_PER_MS, LATEST_NS)
     if expires_at_ns is not None and not 0 < expires_at_ns <= LATEST_NS:
-        raise InvalidRecord(f"expiry at {expires_at_ns} ns", hint=f"give an instant from 1 to {LATEST_NS} ns")
+        raise InvalidRecord(
+            f"expiry time must be from 1 to {LATEST_NS} ns, got {expires_at_ns}", hint="give Unix time in nanoseconds"
+        )
     return expires_at_ns
 
 

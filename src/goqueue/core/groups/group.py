@@ -139,7 +139,9 @@ class Group:
         if member_id is None:
             committing.check_empty(self._ledger, "only they commit offsets")
         elif generation is None:
-            raise InvalidRequest("a commit of a member without its generation", hint="give the one it was told last")
+            raise InvalidRequest(
+                "a commit by a member must have its generation", hint="give that of its last assignment"
+            )
         else:
             committing.check_holds(self._ledger, self._admitted(member_id, generation, now), offsets)
         return committing.commit(self._ledger, offsets, now=now)

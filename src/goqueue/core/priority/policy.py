@@ -29,6 +29,6 @@ class LanePolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             )
         if not 1 <= self.starvation_ms <= LONGEST_STARVATION_MS:
             raise InvalidRequest(
-                f"a lane cannot be passed over for {self.starvation_ms} ms",
-                hint=f"give 1 to {LONGEST_STARVATION_MS} ms",
+                f"the starvation limit must be from 1 to {LONGEST_STARVATION_MS} ms, got {self.starvation_ms}",
+                hint="the default is 30000 ms",
             )

@@ -57,7 +57,7 @@ def _check_nesting(text: str, what: str) -> None:
 
 
 def _no_number(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number that JSON can carry")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _finite(number: str) -> float:

@@ -51,11 +51,15 @@ def check_profile(profile: MemberProfile) -> None:
         if not 0 < len(text) <= LONGEST_NAME:
             raise InvalidRequest(f"a {what} of {len(text)} characters", hint=f"use 1 to {LONGEST_NAME}")
     if profile.instance_id is not None and not 0 < len(profile.instance_id) <= LONGEST_NAME:
-        raise InvalidRequest("an instance id that is empty or too long", hint=f"use 1 to {LONGEST_NAME} characters")
+        raise InvalidRequest(
+            f"instance id must have 1 to {LONGEST_NAME} characters, got {len(profile.instance_id)}", hint="or give none"
+        )
     if not profile.topics and profile.pattern is None:
-        raise InvalidRequest("a member without topics", hint="name at least one topic, or give a pattern")
+        raise InvalidRequest("a member must subscribe to at least one topic", hint="name topics, or give a pattern")
     if len(profile.topics) > MOST_TOPICS:
-        raise InvalidRequest(f"{len(profile.topics)} topics", hint=f"name at most {MOST_TOPICS}, or give a pattern")
+        raise InvalidRequest(
+            f"a member can name at most {MOST_TOPICS} topics, got {len(profile.topics)}", hint="give a pattern"
+        )
     if not SHORTEST_SESSION_MS <= profile.session_ms <= LONGEST_SESSION_MS:
         allowed = f"from {SHORTEST_SESSION_MS} to {LONGEST_SESSION_MS} ms"
         raise InvalidRequest(f"a session of {profile.session_ms} ms", hint=f"use one {allowed}")

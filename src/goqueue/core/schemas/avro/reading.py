@@ -165,7 +165,7 @@ class _Reader:
             self._defaults.append((default, kind, path))
         order = declared.get("order", "ascending")
         if order not in ORDERS:
-            raise refused(f"{path}/order", f"{order!r:.80} is no order", hint=f"one of {', '.join(ORDERS)}")
+            raise refused(f"{path}/order", f"{order!r:.80} is not a sort order", hint=f"one of {', '.join(ORDERS)}")
         aliases = full_names(declared.get("aliases") or [], "", path)
         return Field(name, kind, default, aliases, order, _text(declared, "doc", path), _props(declared, OF_FIELD))
 
@@ -187,7 +187,7 @@ def _enum(declared: dict[str, Any], name: str, aliases: frozenset[str], doc: str
 def _fixed(declared: dict[str, Any], name: str, aliases: frozenset[str], doc: str | None, path: str) -> Fixed:
     size = _needed(declared, "size", path)
     if type(size) is not int or not 0 <= size <= MOST_BYTES_OF_FIXED:
-        raise refused(f"{path}/size", f"{size!r:.80} is no size", hint="a number of bytes")
+        raise refused(f"{path}/size", f"{size!r:.80} is not a size", hint="a number of bytes")
     return Fixed(name, size, aliases, doc, _props(declared, OF_NAMED | {"size"}))
 
 
