@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The record codec, compiled: the same functions, results and errors as the plain Python `goqueue.codec.record_py`.
+"""Record codec, compiled: the same functions, results and errors as the plain Python `goqueue.codec.record_py`.
 
 Bytes are hostile until checked. Each header is copied out of the buffer once and every later step uses that copy, and
 every write into a sized output is bounded again: the owner of a buffer may change it from a thread that does not

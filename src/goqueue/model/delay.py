@@ -44,7 +44,9 @@ def check_dues(topic: Topic, dues: Sequence[int], *, since_ns: int) -> None:
 def check_due(topic: Topic, due: int, *, since_ns: int) -> None:
     """Check that a record written at `since_ns` is still retained when it is due."""
     if due > LATEST_NS:
-        raise InvalidRecord(f"delivery time must be at most {LATEST_NS} ns, got {due}", hint="the latest is in the year 2262")
+        raise InvalidRecord(
+            f"delivery time must be at most {LATEST_NS} ns, got {due}", hint="the latest is in the year 2262"
+        )
     kept_ms = topic.config.retention_ms
     if kept_ms is None or topic.config.cleanup is Cleanup.COMPACT or due - since_ns <= kept_ms * NS_PER_MS:
         return

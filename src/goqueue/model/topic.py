@@ -143,8 +143,7 @@ SchemaSubject = Annotated[str, msgspec.Meta(min_length=1, max_length=249)]
 class TopicConfig(msgspec.Struct, frozen=True):
     """Settings of one topic; None means no limit.
 
-    A client passes over settings that a newer broker has and it does not know. Settings of a request are read as
-    `WantedConfig`.
+    A client ignores unknown settings of a newer broker. Settings in a request are read as `WantedConfig`.
 
     Example:
 

@@ -238,11 +238,11 @@ class Delivery:
         return list(islice(found, limit)) if found else []
 
     def frontier(self, lane: int) -> int:
-        """The first offset of the lane that was never looked at."""
+        """The first offset of the lane that no poll has reached."""
         return max(self._frontiers[lane], self._floor)
 
     def fresh(self, lane: int, limit: int, end: int, first: int | None = None) -> Sequence[int]:
-        """Records of the lane that were never looked at, from the frontier or from `first` on."""
+        """Records of the lane that no poll has reached, from the frontier or from `first` on."""
         if first is None:
             first = self.frontier(lane)
         if lane == NORMAL and not self._lanes:
@@ -331,7 +331,7 @@ class Delivery:
         return found is not None and offset in found.records
 
     def is_asleep(self, offset: int) -> bool:
-        """Whether the record was hidden when it was looked at and has not been delivered since."""
+        """Whether the record was hidden when a poll reached it and has not been delivered since."""
         return offset in self._asleep
 
     def is_settled(self, offset: int) -> bool:
@@ -440,7 +440,7 @@ class Delivery:
         return Waiting(ready, again.min() if again else new.first)
 
     def standing(self, offset: int) -> Standing:
-        """State of a record. Of settled ones, only of the last is it known whether they became dead letters."""
+        """State of a record. Whether a settled one became a dead letter is known only for the most recent ones."""
         attempts = self.attempts_of(offset)
         if self.is_settled(offset):
             return Standing("dead" if self._ends.get(offset, 0) < 0 else "settled", attempts)
@@ -500,7 +500,7 @@ class Delivery:
         return min(lows)
 
     def repeated(self, offsets: Iterable[int]) -> dict[int, Attempts]:
-        """Those of the records that have been delivered before."""
+        """The records that have been delivered before, with their attempts."""
         if not self._attempts:
             return {}
         found = ((offset, self._attempts.get(offset)) for offset in offsets)

@@ -1,4 +1,4 @@
-"""Leases: the consumer and the deadline of leased records.
+"""Leases: the consumers and the deadlines of leased records.
 
 A grant is the result of one poll; its records mostly end together.
 """

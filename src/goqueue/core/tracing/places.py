@@ -1,4 +1,4 @@
-"""Runs of records with the same operation, each of which becomes one span run."""
+"""Places: runs of records with the same operation, each of which becomes one span run."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
