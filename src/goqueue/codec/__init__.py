@@ -1,4 +1,4 @@
-"""Records as bytes: the compiled codec where it could be built, its plain Python twin elsewhere."""
+"""Record codec: the compiled version where it could be built, its plain Python twin elsewhere."""
 
 from typing import TYPE_CHECKING, Literal
 

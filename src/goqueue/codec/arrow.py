@@ -1,4 +1,4 @@
-"""Stored records as Arrow record batches, without a copy beyond the codec's own."""
+"""Arrow record batches of stored records, without a copy beyond the codec's own."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -35,7 +35,7 @@ _ALL: Final = int(Column.ALL)
 
 
 def to_arrow(buf: bytes | bytearray | memoryview, columns: Sequence[str] | None = None) -> pa.RecordBatch:
-    """The stored records in `buf` as a batch of SCHEMA, or of the named columns of it, in the order named."""
+    """The stored records in `buf` as a batch of SCHEMA, or of its named columns, in the order named."""
     if columns is None:
         raw = read_columns(buf, _ALL)
         return pa.RecordBatch.from_arrays([build(raw) for build in _BUILD.values()], schema=SCHEMA)
@@ -47,7 +47,7 @@ def to_arrow(buf: bytes | bytearray | memoryview, columns: Sequence[str] | None 
         want |= Column[name.upper()].value
     raw = read_columns(buf, want)
     if not columns:
-        # A batch without columns still has a length, which a count over the log needs and from_arrays cannot give.
+        # A batch without columns still has a length, which a count over the log needs; `from_arrays` cannot set it.
         none = pa.StructArray.from_buffers(pa.struct([]), raw.length, [None])
         return pa.RecordBatch.from_struct_array(none)
     schema = pa.schema([SCHEMA.field(name) for name in columns])
@@ -77,7 +77,7 @@ def _pairs(raw: Columns) -> pa.Array:
     return pa.Array.from_buffers(_PAIR, count, [None], 0, children=[keys, values])
 
 
-# Making an empty array takes longer than a hundred records without headers do, and `pa.array` loads all of pandas.
+# Making an empty array costs more than a hundred records without headers, and `pa.array` imports all of pandas.
 _NO_PAIRS: Final = pa.Array.from_buffers(
     _PAIR,
     0,

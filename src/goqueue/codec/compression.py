@@ -1,7 +1,7 @@
-"""Compressed values, made by producers and undone by consumers.
+"""Value compression: producers compress, consumers decompress.
 
 A compressed value is one byte for the method (1 zstd, 2 lz4), the length of the original as u32, and the compressed
-bytes. The record's COMPRESSED flag says that it is one. Values that would not get smaller are left as they are.
+bytes. The record's COMPRESSED flag marks it. Values that would not get smaller are left as they are.
 """
 
 import functools
@@ -24,7 +24,7 @@ ZSTD, LZ4 = 1, 2
 
 
 def compressor(name: CompressionName | None) -> Callable[[Record], Record] | None:
-    """What compresses the value of a record, or None when values are sent as they are."""
+    """A function that compresses the value of a record; None when values are sent uncompressed."""
     if name is None:
         return None
     method = ZSTD if name == "zstd" else LZ4
@@ -43,7 +43,7 @@ def compressor(name: CompressionName | None) -> Callable[[Record], Record] | Non
 
 
 def decompress(value: bytes) -> bytes:
-    """The original value; the length it states is the most that is ever allocated."""
+    """The original value. At most the length it declares is ever allocated."""
     if len(value) < HEAD_SIZE:
         raise CorruptBatch("a compressed value is shorter than its head")
     method, length = value[0], int.from_bytes(value[1:HEAD_SIZE], "big")
@@ -58,7 +58,7 @@ def decompress(value: bytes) -> bytes:
     return original
 
 
-# The libraries are loaded with the first value of their kind.
+# Each library is imported with the first value of its method.
 
 
 def _packer(method: int) -> Callable[[bytes], bytes]:
@@ -73,7 +73,7 @@ def _packer(method: int) -> Callable[[bytes], bytes]:
 
 @functools.cache
 def _unpacker(method: int) -> Callable[[bytes, int], bytes]:
-    """What makes so many bytes out of those, or raises ValueError."""
+    """A function that decompresses to exactly the given size, or raises ValueError."""
     if method == ZSTD:
         return _zstd_unpacker()
     if method == LZ4:
@@ -85,7 +85,7 @@ def _zstd_unpacker() -> Callable[[bytes, int], bytes]:
     import zstandard
 
     def unpack(packed: bytes, length: int) -> bytes:
-        # The size in the frame is the sender's word too: read no more than was announced, whatever it says.
+        # The size in the frame is also chosen by the sender: read no more than was declared.
         try:
             with zstandard.ZstdDecompressor().stream_reader(packed) as reader:
                 return reader.read(length + 1)

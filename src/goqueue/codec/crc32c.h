@@ -1,6 +1,6 @@
 /* CRC-32C (Castagnoli), big-endian and little-endian access, and a strict UTF-8 check for the record codec.
  *
- * The processor's CRC instruction is used where there is one: on x86-64 that is found out at run time, so that one
+ * The processor's CRC instruction is used where there is one: on x86-64 it is detected at run time, so that one
  * build runs everywhere; on ARM it is part of the build target. Elsewhere, or with GQ_CRC_SOFTWARE defined, eight tables
  * take eight bytes a step.
  */
@@ -22,7 +22,7 @@
 
 static uint32_t gq_crc_table[8][256];
 
-/* All functions below take and give the inner state; the final form is its complement. */
+/* All functions below take and return the internal state; the CRC is its complement. */
 
 static uint32_t gq_crc_step_software(uint32_t crc, const uint8_t *p, size_t n) {
     while (n >= 8) {

@@ -1,7 +1,7 @@
-"""The ways in which bytes can fail to be a record, and the errors that say so.
+"""Faults: the ways in which bytes can fail to be a record, and the errors that report them.
 
-Both codecs find faults by number, in the same order, and leave the wording to this module: a fault is rare, so
-it may cost Python time, and the message is the same whichever codec is active.
+Both codecs find faults by number, in the same order, and leave the wording to this module: a fault is rare, so Python
+is fast enough, and the message is the same whichever codec is active.
 """
 
 import struct
@@ -45,7 +45,7 @@ _HEADER = struct.Struct(">2sBBIqqBBHIH")
 
 
 class Fault(IntEnum):
-    """In the order in which they are looked for; record.pyx repeats these numbers."""
+    """In the order in which they are checked; record.pyx repeats these numbers."""
 
     NONE = 0
     SHORT_HEADER = 1

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The record codec, compiled: the same functions, results and errors as the plain Python `goqueue.codec.record_py`.
+"""Record codec, compiled: the same functions, results and errors as the plain Python `goqueue.codec.record_py`.
 
 Bytes are hostile until checked. Each header is copied out of the buffer once and every later step uses that copy, and
 every write into a sized output is bounded again: the owner of a buffer may change it from a thread that does not
@@ -41,7 +41,7 @@ cdef extern from "crc32c.h" nogil:
 
 cdef extern from *:
     """
-    /* As tuple.__new__ of a kind of tuple does it, without a tuple to copy from. */
+    /* Like tuple.__new__ of a tuple subclass, without a tuple to copy from. */
     static inline PyObject *gq_new_row(PyObject *kind, Py_ssize_t size) {
         return ((PyTypeObject *)kind)->tp_alloc((PyTypeObject *)kind, size);
     }
@@ -92,11 +92,11 @@ cdef enum:
     HEADERS_LIMIT = 65_535
     VALUE_LIMIT = 16_777_216
     PRIORITY_LIMIT = 4
-    # As `goqueue.model.trace` has it.
+    # Repeats the limit of `goqueue.model.trace`.
     LONGEST_STATE = 512
     PRIORITY_NORMAL = 2
     BUDGET = 1 << 30
-    # Below this size a batch is done sooner than another thread could make use of the GIL.
+    # Below this size a batch is finished before another thread could use the GIL.
     NOGIL_SIZE = 65_536
 
 cdef enum:
@@ -109,7 +109,7 @@ cdef enum:
     UNKNOWN_BITS = 0xC0
     GIVEN = 1 | 8 | 16
 
-# The numbers of goqueue.codec.faults.Fault.
+# Repeats the numbers of goqueue.codec.faults.Fault.
 cdef enum:
     FAULT_SHORT_HEADER = 1
     FAULT_MAGIC = 2
@@ -159,7 +159,7 @@ cdef struct Header:
 # --- one header, one headers block -----------------------------------------------------------------------------------
 
 cdef inline int header_fault(const uint8_t *p, Header *h, bint client) noexcept nogil:
-    """Reads the 34 bytes at `p` into `h` and checks them by value; 0 if they can be a record's header."""
+    """Read the 34 bytes at `p` into `h` and check them by value; 0 if they can be a record's header."""
     cdef uint8_t copy = p[25]
     h.flags = p[3]
     h.crc = gq_get32(p + 4)
@@ -205,7 +205,7 @@ cdef inline int header_fault(const uint8_t *p, Header *h, bint client) noexcept 
 
 
 cdef inline int walk_fault(const uint8_t *p, int64_t left, Header *h) noexcept nogil:
-    """Checks the stored record at `p` by value and against the `left` bytes there are, but not its CRC."""
+    """Check the stored record at `p` by value and against the `left` remaining bytes, but not its CRC."""
     cdef int fault
     if left < HEADER:
         return FAULT_SHORT_HEADER
@@ -216,7 +216,7 @@ cdef inline int walk_fault(const uint8_t *p, int64_t left, Header *h) noexcept n
 
 
 cdef inline int stored_fault(const uint8_t *p, int64_t left, Header *h) noexcept nogil:
-    """Checks the stored record at `p`, its CRC included."""
+    """Check the stored record at `p`, including its CRC."""
     cdef int fault = walk_fault(p, left, h)
     if fault:
         return fault
@@ -224,7 +224,7 @@ cdef inline int stored_fault(const uint8_t *p, int64_t left, Header *h) noexcept
 
 
 cdef int headers_fault(const uint8_t *p, int64_t size, int64_t *count, int64_t *key_bytes) noexcept nogil:
-    """Checks a headers block of at least 2 bytes; gives the number of headers and the bytes in their keys."""
+    """Check a headers block of at least 2 bytes; gives the number of headers and the total size of their keys."""
     cdef int64_t left = gq_get16(p)
     cdef int64_t at = 2
     cdef int64_t length, value_size
@@ -263,7 +263,7 @@ cdef inline Py_ssize_t start_of(object start, Py_ssize_t size) except -1:
 
 
 cdef inline uint64_t bound_of(object number) except? 1:
-    """A lower bound for a number that is never negative and fits an i64; 2**63 is beyond all of them."""
+    """`number`, clamped, as a lower bound of non-negative i64 values; 2**63 is above all of them."""
     cdef int overflow = 0
     cdef int64_t exact = PyLong_AsLongLongAndOverflow(number, &overflow)
     if overflow > 0:
@@ -274,7 +274,7 @@ cdef inline uint64_t bound_of(object number) except? 1:
 
 
 def crc32c(buf, crc=0):
-    """CRC-32C of `buf`, going on from `crc`."""
+    """CRC-32C of `buf`, continued from `crc`."""
     cdef Py_buffer view
     cdef uint32_t state = <uint32_t>(crc & 0xFFFFFFFF)
     PyObject_GetBuffer(buf, &view, PyBUF_SIMPLE)
@@ -285,7 +285,7 @@ def crc32c(buf, crc=0):
 
 
 def _crc32c_software(buf, crc=0):
-    """What `crc32c` does on a processor without a CRC instruction."""
+    """The implementation of `crc32c` for processors without a CRC instruction."""
     cdef Py_buffer view
     cdef uint32_t state = <uint32_t>(crc & 0xFFFFFFFF)
     PyObject_GetBuffer(buf, &view, PyBUF_SIMPLE)
@@ -298,7 +298,7 @@ def _crc32c_software(buf, crc=0):
 # --- encode ----------------------------------------------------------------------------------------------------------
 
 cdef class _Output:
-    """Bytes that grow; nothing is allocated before the first."""
+    """Growable byte buffer; nothing is allocated before the first byte."""
 
     cdef uint8_t *data
     cdef size_t used
@@ -308,7 +308,7 @@ cdef class _Output:
         PyMem_Free(self.data)
 
     cdef uint8_t *reserve(self, size_t size) except NULL:
-        """Room for `size` more bytes, which count as used from now on."""
+        """Reserve `size` more bytes and count them as used."""
         cdef size_t capacity = self.capacity
         cdef uint8_t *data
         if size > capacity - self.used:
@@ -377,7 +377,7 @@ cdef int64_t headers_size(Py_ssize_t number, object headers) except -1:
 
 
 cdef int write_headers(uint8_t *p, object headers) except -1:
-    """Writes the block that `headers_size` has measured; a tuple and what it holds cannot have changed since."""
+    """Write the block that `headers_size` has measured; tuples are immutable, so the size still holds."""
     cdef Py_ssize_t i, length
     cdef const char *text
     cdef object pair, value
@@ -418,7 +418,7 @@ cdef int put_record(
     _Output out, Py_ssize_t number, object key, int64_t key_size, object value, int64_t value_size, object headers,
     int64_t block_size, int64_t priority, int64_t given, int64_t timestamp, int64_t offset,
 ) except -1:
-    """`block_size` is that of the headers; all sizes are those that the checks have given."""
+    """Write one record; `block_size` is the size of its headers block. All sizes come from the checks."""
     cdef int flags = flags_of(number, <int>given, key, value, block_size)
     cdef uint8_t *p = out.reserve(HEADER + key_size + value_size + block_size)
     p[0] = 0x47
@@ -469,7 +469,7 @@ def encode(records):
 
 
 def encode_values(values, keys, headers, priority):
-    """As `encode` does with records of these values and keys (None: without), all with these headers and priority."""
+    """Like `encode`, for records of these values and keys (None: no keys), all with these headers and this priority."""
     cdef _Output out = _Output()
     cdef Py_ssize_t number
     cdef int64_t key_size, value_size, block_size = 0, lane = 0
@@ -485,7 +485,7 @@ def encode_values(values, keys, headers, priority):
         key_size = checked_bytes(number, "key", key, KEY_LIMIT)
         value_size = checked_bytes(number, "value", value, VALUE_LIMIT)
         if number == 0:
-            # Here and not before: of several faults of a record, the same one is told as by `encode`.
+            # Checked here so that of several faults of a record, the same one is reported as by `encode`.
             block_size = headers_size(number, headers)
             lane = checked_int(number, "priority", priority, PRIORITY_LIMIT)
         put_record(out, number, key, key_size, value, value_size, headers, block_size, lane, 0, 0, 0)
@@ -500,7 +500,7 @@ cdef struct Stamping:
     int64_t max_timestamp
     int64_t largest_value
     int flags
-    # Bits in which some record's priority is not the normal one.
+    # Union of the bits in which priorities differ from the normal one.
     int priority_bits
 
 
@@ -551,7 +551,7 @@ cdef int stamp_all(
 cdef bytes priorities_of(const uint8_t *data, int64_t size, int64_t count):
     """A byte for each of the `count` records just stamped.
 
-    A walk of its own: only now is their number known, and batches in which all are normal never come here.
+    A separate pass: the count is known only now, and batches in which all priorities are normal never get here.
     """
     cdef Header h
     cdef bytes found = PyBytes_FromStringAndSize(NULL, count)
@@ -566,16 +566,16 @@ cdef bytes priorities_of(const uint8_t *data, int64_t size, int64_t count):
 
 
 def stamp(batch, base_offset, timestamp_ns, bint keep_timestamps=False):
-    """Checks each record of a client's batch and gives it its offset, its timestamp and a new CRC, in place.
+    """Check each record of a client's batch and set its offset, its timestamp and a new CRC, in place.
 
-    The records get the offsets from `base_offset` on. With `keep_timestamps` a timestamp other than 0 stays. What
-    the batch holds after an error is not defined.
+    Offsets are assigned from `base_offset` on. With `keep_timestamps` a timestamp other than 0 stays. After an error,
+    the content of the batch is undefined.
     """
     return tuple.__new__(Stamped, stamp_batch(batch, base_offset, timestamp_ns, keep_timestamps))
 
 
 def stamp_batch(batch, base_offset, timestamp_ns, bint keep_timestamps=False):
-    """As `stamp`, with the fields of its result in a plain tuple, which costs less to make and to take apart."""
+    """Like `stamp`, with the result as a plain tuple, which is cheaper to create and to unpack."""
     cdef Py_buffer view
     cdef Stamping s
     cdef int64_t base, timestamp
@@ -648,7 +648,7 @@ cdef void scan_all(const uint8_t *data, int64_t size, uint64_t limit, Scanning *
 
 
 def scan(buf, start=0, limit_offset=None):
-    """Verifies stored records from `start` on, up to the first one that is not intact or is at `limit_offset`."""
+    """Verify stored records from `start` on, up to the first one that is not intact or is at `limit_offset`."""
     cdef Py_buffer view
     cdef Scanning s
     cdef uint64_t limit = <uint64_t>1 << 63
@@ -695,8 +695,8 @@ cdef int64_t find_in(const uint8_t *data, int64_t size, int64_t position, uint64
 def find_next(buf, start, min_offset, max_offset):
     """The position of the next intact record with an offset in min_offset..max_offset, or -1.
 
-    Bytes made to look like headers could ask for a CRC over the rest of the buffer at every step, so at most
-    FIND_BUDGET bytes are summed in all: a candidate longer than what is left of that is passed over.
+    Hostile bytes that look like headers could ask for a CRC over the rest of the buffer at every step, so at most
+    FIND_BUDGET bytes are summed in total: a candidate longer than the remaining budget is skipped.
     """
     cdef Py_buffer view
     cdef int64_t position
@@ -742,7 +742,7 @@ def seek(buf, offset, start=0):
 
 
 def seek_time(buf, timestamp_ns, start=0):
-    """Position and offset of the first record stamped at or after `timestamp_ns`, as `seek`."""
+    """Position and offset of the first record stamped at or after `timestamp_ns`, like `seek`."""
     return seek_by(buf, start, bound_of(timestamp_ns), True)
 
 
@@ -753,10 +753,10 @@ cdef inline void write_entry(uint8_t *p, int64_t number, int64_t position) noexc
 
 
 def index_entries(buf, file_position, next_at, interval, max_timestamp_ns):
-    """Index entries for the records in `buf`, which is at `file_position` of its file, about one per `interval` bytes.
+    """Index entries for the records in `buf`, at `file_position` of its file, about one per `interval` bytes.
 
-    A time entry holds the highest timestamp *before* its record: a search for a time may then start at the last
-    entry below it and misses nothing, whatever order the timestamps are in.
+    A time entry holds the highest timestamp *before* its record: a search for a time may then start at the last entry
+    below it and misses nothing, in whatever order the timestamps are.
     """
     cdef Py_buffer view
     cdef Header h
@@ -816,7 +816,7 @@ cdef object read_headers(const uint8_t *p, int64_t size):
 
 
 cdef inline void put_item(object row, Py_ssize_t at, object item):
-    """Into a tuple that nobody has seen yet."""
+    """Store an item in a new tuple that has not been shared yet."""
     Py_INCREF(item)
     PyTuple_SET_ITEM(row, at, item)
 
@@ -832,13 +832,13 @@ cdef object row_of(object kind, tuple before, const Header *h, object key, objec
     put_item(row, known + 3, value)
     put_item(row, known + 4, headers)
     put_item(row, known + 5, h.priority)
-    # Nothing in it can lead back to it, so the garbage collector need not look at each of them, again and again.
+    # No reference cycle is possible, so the garbage collector need not traverse each row again and again.
     PyObject_GC_UnTrack(<void *>row)
     return row
 
 
 cdef list decode_all(object buf, object kind, tuple before):
-    """Records, or rows of a kind; no rows but None when a record is not plain."""
+    """Records, or rows of a `kind` of tuple; None instead of rows when a record is not plain."""
     cdef Py_buffer view
     cdef Header h
     cdef const uint8_t *data
@@ -881,9 +881,9 @@ def decode(buf):
 
 
 def decode_plain(buf, kind, tuple before not None):
-    """As `decode`, but each record as a `kind` of tuple: `before`, offset, timestamp, key, value, headers, priority.
+    """Like `decode`, with each record as a `kind` of tuple: `before`, offset, timestamp, key, value, headers, priority.
 
-    None when there is a record that is not to be taken as it is: one that is compressed, or of the broker's own.
+    None when some record cannot be returned as it is: one that is compressed, or a control record.
     """
     if not issubclass(kind, tuple):
         raise TypeError(f"{kind!r} is no kind of tuple")
@@ -891,7 +891,7 @@ def decode_plain(buf, kind, tuple before not None):
 
 
 def rows(list items not None, kind, tuple after not None):
-    """For each item a `kind` of tuple: the item, and `after`. Nothing in these may ever lead back to the tuple."""
+    """For each item a `kind` of tuple: the item and `after`. These must never contain a reference back to the tuple."""
     if not issubclass(kind, tuple):
         raise TypeError(f"{kind!r} is no kind of tuple")
     cdef Py_ssize_t at, known = len(after)
@@ -902,14 +902,14 @@ def rows(list items not None, kind, tuple after not None):
         put_item(row, 0, item)
         for at in range(known):
             put_item(row, at + 1, after[at])
-        # As of messages: the garbage collector need not look at them.
+        # No reference cycle is possible: the garbage collector need not traverse them.
         PyObject_GC_UnTrack(<void *>row)
         found.append(row)
     return found
 
 
 def grouped(rows, Py_ssize_t field):
-    """By the last item of each row, what its first item has at `field`; rows and these items are kinds of tuples."""
+    """Group by the last item of each row the values that its first item has at `field`; all of them are tuples."""
     cdef dict found = {}
     cdef list some = None
     cdef PyObject *last = NULL
@@ -923,7 +923,7 @@ def grouped(rows, Py_ssize_t field):
         if not PyTuple_Check(item) or not 0 <= field < PyTuple_GET_SIZE(item):
             raise TypeError(f"{item!r} has no field {field}")
         if PyTuple_GET_ITEM(row, size - 1) != last:
-            # Mostly it is that of the row before.
+            # Mostly the same as in the previous row.
             last = PyTuple_GET_ITEM(row, size - 1)
             some = found.setdefault(<object>last, [])
         some.append(<object>PyTuple_GET_ITEM(item, field))
@@ -948,7 +948,7 @@ cdef inline bytes room(bint wanted, int64_t size):
 
 
 cdef inline bytes bitmap(int64_t nulls, int64_t bits):
-    """A bitmap with every bit clear; the bits of a column without nulls are not needed."""
+    """A bitmap with all bits clear; a column without nulls needs none."""
     if nulls == 0:
         return b""
     cdef bytes result = PyBytes_FromStringAndSize(NULL, (bits + 7) // 8)
@@ -957,7 +957,7 @@ cdef inline bytes bitmap(int64_t nulls, int64_t bits):
 
 
 cdef int measure(const uint8_t *data, int64_t size, int64_t *position, Totals *t) noexcept nogil:
-    """Verifies everything and adds up what the columns need room for."""
+    """Verify all records and sum the sizes that the columns need."""
     cdef Header h
     cdef const uint8_t *p
     cdef int64_t count, key_bytes
@@ -1012,7 +1012,7 @@ cdef inline Binary binary_of(bint wanted, int64_t nulls, bytes bits, bytes offse
 cdef int add_headers(
     Binary *keys, Binary *values, const uint8_t *p, int64_t size, int64_t *row, const Totals *t
 ) noexcept nogil:
-    """Adds one block; 0 if it no longer is what was measured."""
+    """Add one block; 0 if it changed since it was measured."""
     cdef int64_t count = gq_get16(p)
     cdef int64_t at = 2
     cdef int64_t key_size, value_size
@@ -1041,7 +1041,7 @@ cdef int add_headers(
 def columns(buf, want=WANT_ALL):
     """The stored records in `buf`, which must hold nothing else, as Arrow buffers; `want` is a mask of Column bits.
 
-    Every record is verified whatever is wanted; raises CorruptBatch at one that is not intact.
+    Every record is verified, whichever columns are wanted; raises CorruptBatch at one that is not intact.
     """
     cdef Py_buffer view
     cdef Header h
@@ -1145,10 +1145,10 @@ def columns(buf, want=WANT_ALL):
 # --- compaction ------------------------------------------------------------------------------------------------------
 
 def latest_by_key(buf, dict latest not None, Py_ssize_t capacity):
-    """Notes the offset of each keyed record in `latest`; returns the position reached.
+    """Record the offset of each keyed record in `latest`; returns the position reached.
 
-    That is the end of `buf`, or the first record whose key would be the one over `capacity`: `latest` is then exact
-    for everything before it. Raises CorruptBatch at a record that is not intact.
+    That is the end of `buf`, or the first record whose key would exceed `capacity`: `latest` is then exact for
+    everything before it. Raises CorruptBatch at a record that is not intact.
     """
     cdef Py_buffer view
     cdef Header h
@@ -1190,8 +1190,8 @@ cdef bint stays(const Header *h, bytes key, dict latest, object drop_tombstones_
 def retain_latest(buf, dict latest not None, drop_tombstones_before_ns):
     """The bytes of the records that compaction keeps; raises CorruptBatch at a record that is not intact.
 
-    Control records and records without a key always stay. A keyed record stays unless `latest` knows a later one; a
-    tombstone that is itself the latest goes once it is older than `drop_tombstones_before_ns`.
+    Control records and records without a key are always kept. A keyed record is kept unless `latest` has a later one; a
+    tombstone that is itself the latest is removed once it is older than `drop_tombstones_before_ns`.
     """
     cdef Py_buffer view
     cdef Header h
@@ -1222,10 +1222,10 @@ def retain_latest(buf, dict latest not None, drop_tombstones_before_ns):
 
 
 def pick(buf, wanted):
-    """The records with these offsets, and which of the offsets they are; control records are nobody's to pick.
+    """The records at these offsets, and which of the offsets were found; control records are never returned.
 
-    Offsets come and go as packed native 64-bit integers, ascending. Raises CorruptBatch at a record that is not intact;
-    of those passed over only the frame is looked at, as whoever read them has checked them.
+    Offsets are passed and returned as packed native 64-bit integers, ascending. Raises CorruptBatch at a record that is
+    not intact; of the records skipped only the frame is read, as they were verified when the bytes were read.
     """
     cdef Py_buffer view
     cdef Py_buffer list_view
@@ -1257,7 +1257,7 @@ def pick(buf, wanted):
                     if gq_crc32c(0, data + position + 8, h.size - 8) != h.crc:
                         raise _faults.corrupt(FAULT_CRC, buf, number, position)
                     if not h.flags & CONTROL:
-                        # Records that lie side by side are copied together, most often all of them.
+                        # Adjacent records are copied together, most often all of them.
                         if position != end:
                             if end > start:
                                 memcpy(kept.reserve(end - start), data + start, end - start)
@@ -1281,9 +1281,9 @@ cdef int64_t LAST_OFFSET = 0x7FFFFFFFFFFFFFFF
 
 
 def starts(buf):
-    """Where each record begins, and where the last one ends, as packed native 64-bit integers.
+    """Start positions of all records, and the end of the last one, as packed native 64-bit integers.
 
-    Only frames are looked at, as with what `pick` passes over; raises CorruptBatch at one that makes no sense.
+    Only frames are read, as for the records that `pick` skips; raises CorruptBatch at an invalid one.
     """
     cdef Py_buffer view
     cdef Header h
@@ -1309,9 +1309,9 @@ def starts(buf):
 
 
 def unfold(runs, most):
-    """The offsets of runs, tuples of the first one of each and how many, as packed native 64-bit integers.
+    """The offsets of runs, given as tuples (first, count), as packed native 64-bit integers.
 
-    None if they are more than `most`, or a run has none, or one of them is no offset.
+    None if there are more than `most`, if a run is empty, or if a value is not an offset.
     """
     cdef _Output found = _Output()
     cdef int64_t first, count, step, left = most
@@ -1335,13 +1335,13 @@ def unfold(runs, most):
 # --- trace contexts --------------------------------------------------------------------------------------------------
 
 cdef inline uint64_t hex_number(const uint8_t *p, int *bad) noexcept nogil:
-    """Eight hexadecimal digits at once, a byte each of a 64-bit word. The standard knows small letters only."""
+    """Eight hexadecimal digits at once, one per byte of a 64-bit word. The standard allows lower case only."""
     cdef uint64_t text = <uint64_t>gq_get64(p)
     cdef uint64_t ones = 0x0101010101010101
     cdef uint64_t pairs = 0x00FF00FF00FF00FF
     cdef uint64_t fours = 0x0000FFFF0000FFFF
     cdef uint64_t x = (text & 15 * ones) + 9 * (text >> 6 & ones)
-    # Written out again it is the same, unless there was something else than digits.
+    # Formatting the result again gives the input exactly if all characters were digits.
     bad[0] |= (x & 240 * ones) != 0 or x + 48 * ones + 39 * (x + 6 * ones >> 4 & ones) != text
     x = (x | x >> 4) & pairs
     x = (x | x >> 8) & fours
@@ -1364,13 +1364,13 @@ cdef inline uint8_t hex_digit(uint8_t c) noexcept nogil:
 
 
 cdef inline bint is_traceparent(const uint8_t *p, int64_t size, Context *context) noexcept nogil:
-    """Whether it is version-traceid-spanid-flags, and which."""
+    """Parse version-traceid-spanid-flags; False if the value is not valid."""
     cdef int bad = 0
     if size < 55 or p[2] != 45 or p[35] != 45 or p[52] != 45:
         return False
     if not (is_hex_digit(p[0]) and is_hex_digit(p[1]) and is_hex_digit(p[53]) and is_hex_digit(p[54])):
         return False
-    # Version ff is none, version 00 ends here, and others may go on after a hyphen.
+    # Version ff is invalid, version 00 ends here, and other versions may continue after a hyphen.
     if (p[0] == 102 and p[1] == 102) or (size > 55 and ((p[0] == 48 and p[1] == 48) or p[55] != 45)):
         return False
     context.high = hex_number(p + 3, &bad) << 32 | hex_number(p + 11, &bad)
@@ -1381,7 +1381,7 @@ cdef inline bint is_traceparent(const uint8_t *p, int64_t size, Context *context
 
 
 cdef int put_context(_Output out, int64_t distance, const Context *context) except -1:
-    """As `goqueue.model.contexts` has it."""
+    """Append an entry in the layout of `goqueue.model.contexts`."""
     cdef uint8_t *p = out.reserve(33)
     gq_put64(p, distance)
     gq_put64(p + 8, <int64_t>context.high)
@@ -1392,7 +1392,7 @@ cdef int put_context(_Output out, int64_t distance, const Context *context) exce
 
 
 cdef int put_state(_Output out, int64_t distance, const uint8_t *state, int64_t size) except -1:
-    """As `goqueue.model.contexts` has it."""
+    """Append an entry in the layout of `goqueue.model.contexts`."""
     cdef uint8_t *p = out.reserve(10 + size)
     gq_put64(p, distance)
     gq_put16(p + 8, size)
@@ -1408,9 +1408,9 @@ cdef struct Carried:
 
 
 cdef bint find_carried(const uint8_t *p, int64_t size, Carried *carried) noexcept nogil:
-    """Where in a headers block the last `traceparent` and the last `tracestate` begin, and how long they are.
+    """Find positions and sizes of the last `traceparent` and the last `tracestate` in a headers block.
 
-    False when there is no `traceparent`, or no end to a header.
+    False when there is no `traceparent`, or when a header is cut off.
     """
     cdef int64_t left = gq_get16(p)
     cdef int64_t at = 2
@@ -1438,10 +1438,10 @@ cdef bint find_carried(const uint8_t *p, int64_t size, Carried *carried) noexcep
 
 
 def contexts(buf, below=1 << 64):
-    """The records that carry a trace context as W3C has them, and of those the ones whose trace counts.
+    """The records that carry a W3C trace context, and of those the ones whose trace is sampled.
 
-    That goes by the last 8 bytes of its id, as a number: it counts if it is less than `below`. Raises CorruptBatch
-    where there is no record; of the records only the frames and the headers are looked at.
+    A trace is sampled if the last 8 bytes of its id, as a number, are less than `below`. Raises CorruptBatch where
+    there is no record; only the frames and the headers of records are read.
     """
     cdef Py_buffer view
     cdef Header h

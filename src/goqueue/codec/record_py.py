@@ -1,4 +1,4 @@
-"""The record codec in plain Python: the same functions, results and errors as the compiled `goqueue.codec.record`."""
+"""Record codec in plain Python: the same functions, results and errors as the compiled `goqueue.codec.record`."""
 
 from goqueue.codec.faults import HEADER_SIZE, MAX_HEADERS, MAX_KEY, MAX_VALUE
 from goqueue.codec.twin.batch import decode, decode_plain, encode, encode_values, grouped, rows, stamp, stamp_batch

@@ -1,4 +1,4 @@
-"""What the codec functions return; the compiled codec and its Python twin share these types."""
+"""Results of the codec functions; the compiled codec and its Python twin share these types."""
 
 from enum import IntFlag
 from typing import Literal, NamedTuple
@@ -9,7 +9,7 @@ Stop = Literal["end", "limit", "torn", "damaged"]
 
 
 class Column(IntFlag):
-    """Which columns `columns` has to fill; the others come back as empty buffers."""
+    """Columns that `columns` fills; the others are returned as empty buffers."""
 
     OFFSET = 1
     TIMESTAMP = 2
@@ -22,16 +22,16 @@ class Column(IntFlag):
 
 
 class Stamped(NamedTuple):
-    """How many records a batch holds, and what a broker may want to know of all of them together."""
+    """Number of records in a batch, and facts about all of them that the broker needs."""
 
-    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody calls on a result
+    count: int  # type: ignore[assignment]  # hides tuple.count, which is never called on a result
     max_timestamp_ns: int
     largest_value: int
     """Length of the longest value."""
     flags: int
-    """Every flag that some record has."""
+    """The union of all flags."""
     priorities: bytes | None
-    """A byte for each record; None when all are normal, so that the usual batch costs nothing more."""
+    """A byte for each record; None when all are normal, so that the common case costs nothing."""
 
 
 class Scan(NamedTuple):
@@ -40,7 +40,7 @@ class Scan(NamedTuple):
     `first_offset`, `last_offset` and `max_timestamp_ns` are -1 when the run is empty.
     """
 
-    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody calls on a result
+    count: int  # type: ignore[assignment]  # hides tuple.count, which is never called on a result
     end: int
     first_offset: int
     last_offset: int
@@ -49,7 +49,7 @@ class Scan(NamedTuple):
 
 
 class IndexEntries(NamedTuple):
-    """Ready index bytes, and the state to pass in with the bytes that follow."""
+    """Encoded index entries, and the state to pass in with the bytes that follow."""
 
     offsets: bytes
     times: bytes
@@ -85,10 +85,10 @@ class Contexts(NamedTuple):
     """The records of a batch that carry a trace context."""
 
     carried: int
-    """How many do."""
+    """Number of records that carry a context."""
     first: int
-    """The number in the batch, from 0 on, of the first one that was asked for."""
+    """Index in the batch, from 0 on, of the first selected record."""
     packed: bytes
-    """Those that were asked for, by their distances from it: see `goqueue.model.contexts`."""
+    """Contexts of the selected records, by distance from the first: see `goqueue.model.contexts`."""
     states: bytes = b""
-    """The `tracestate` of those of them that carry one, likewise; one of more than 512 bytes is left out."""
+    """Their `tracestate` values, likewise; one of more than 512 bytes is left out."""

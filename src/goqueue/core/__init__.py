@@ -1,1 +1,1 @@
-"""Pure state machines: they decide, and know no clock, disk or network."""
+"""State machines: pure decisions without access to a clock, disk or network."""

@@ -1,1 +1,1 @@
-"""Values that everything speaks in; frozen, and valid once they exist."""
+"""Value types shared by all packages: frozen, and valid once they exist."""

@@ -1,7 +1,8 @@
-"""The trace contexts of many records as one value: 33 bytes for each, where objects would take ten times as much.
+"""Packed trace contexts of many records as one value: 33 bytes per record, where objects would take ten times as much.
 
-A record is named by its distance from the first of them, so that nothing is written anew when the place of that one
-becomes known. Entries stand in the order of their records. Spark reads the same, see `goqueue.spark.pipelines.spans`.
+A record is named by its distance from the first record of the value, so nothing is rewritten when the offset of that
+first record becomes known. Entries are in record order. Spark reads the same layout, see
+`goqueue.spark.pipelines.spans`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,10 +20,10 @@ _STATE = Struct(">qH")
 
 
 class PackedContexts(msgspec.Struct, frozen=True):
-    """Contexts of records by their distances.
+    """Contexts of records by distance from the first record.
 
-    `entries`: distance (8), trace (16), span (8), flags (1) of each. `states`, of those that carry a `tracestate`, as
-    few do: distance (8), length (2), and its bytes as the record has them. Numbers have the highest byte first.
+    Each of the `entries` is: distance (8), trace (16), span (8), flags (1). `states` holds the few records that carry a
+    `tracestate`: distance (8), length (2), and the bytes as the record has them. Numbers are big-endian.
     """
 
     entries: bytes = b""
@@ -38,7 +39,7 @@ class PackedContexts(msgspec.Struct, frozen=True):
             yield distance, TraceContext(trace_id.hex(), span_id.hex(), flags, state)
 
     def at(self, distance: int) -> TraceContext | None:
-        """Of the record that lies so far behind the first; None when it has none."""
+        """Context of the record at this distance from the first; None when it has none."""
         number = self._find(distance)
         if number == len(self):
             return None
@@ -53,7 +54,7 @@ class PackedContexts(msgspec.Struct, frozen=True):
         return self._distance_at(0)
 
     def cut(self, distance: int) -> "tuple[PackedContexts, PackedContexts]":
-        """Those of records that lie less far behind the first, and the others; distances stay as they are."""
+        """Split into the records below this distance and the rest; distances stay as they are."""
         at, state_at = self._find(distance) * _ENTRY.size, _state_at(self.states, distance)
         return (
             PackedContexts(self.entries[:at], self.states[:state_at]),
@@ -61,16 +62,16 @@ class PackedContexts(msgspec.Struct, frozen=True):
         )
 
     def last(self, count: int) -> "tuple[int, PackedContexts]":
-        """How far the first of the last ones lies behind the first of all, and those."""
+        """Distance of the first of the last `count` entries, and these entries."""
         first = self._distance_at(len(self) - count)
         return first, self.cut(first)[1]._moved(lambda distance: distance - first)
 
     def spread(self, offsets: Sequence[int]) -> "PackedContexts":
-        """For records that do not lie side by side: `offsets` are those of all, from the first that has one on."""
+        """Contexts for records that are not contiguous: `offsets` are all, from the first with a context on."""
         return self._moved(lambda distance: offsets[distance] - offsets[0])
 
     def _find(self, distance: int) -> int:
-        """The number of the first entry that is as far, or further."""
+        """Index of the first entry at this distance or beyond."""
         low, high = 0, len(self)
         while low < high:
             middle = (low + high) // 2
@@ -95,7 +96,7 @@ NO_CONTEXTS = PackedContexts()
 
 
 def pack(contexts: Iterable[tuple[int, TraceContext]]) -> PackedContexts:
-    """Of records by their distances."""
+    """Pack contexts given with the distances of their records."""
     given = list(contexts)
     return PackedContexts(
         b"".join(
@@ -107,7 +108,7 @@ def pack(contexts: Iterable[tuple[int, TraceContext]]) -> PackedContexts:
 
 
 def pack_states(states: Iterable[tuple[int, bytes]]) -> bytes:
-    """Of records by their distances."""
+    """Pack `tracestate` values given with the distances of their records."""
     return b"".join(_STATE.pack(distance, len(state)) + state for distance, state in states)
 
 
@@ -120,7 +121,7 @@ def _states_in(packed: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _state_at(packed: bytes, distance: int) -> int:
-    """Where the first state begins that is as far, or further."""
+    """Position of the first state at this distance or beyond."""
     at = 0
     while at < len(packed):
         one, size = _STATE.unpack_from(packed, at)

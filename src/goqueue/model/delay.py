@@ -1,4 +1,4 @@
-"""How long a record may be delayed: what is wrong with an instant is the same on every way to the broker."""
+"""Delay limits: the rules for due times, the same for every transport."""
 
 from collections.abc import Sequence
 
@@ -9,38 +9,44 @@ __all__ = ["AT_ONCE", "LATEST_NS", "check_due", "check_dues", "due_ns"]
 
 NS_PER_MS = 1_000_000
 AT_ONCE = 0
-"""The instant of a record that is not delayed. Any instant that has passed means the same."""
+"""The due time of a record that is not delayed. Any instant in the past means the same."""
 LATEST_NS = (1 << 63) - 1
 """In the year 2262."""
 
 
 def due_ns(delay_ms: int | None, deliver_at_ns: int | None, *, now_ns: int) -> int:
-    """The instant that is meant when a delay, or an instant, or neither is given."""
+    """The due time that results from a delay, an instant, or neither."""
     if delay_ms is not None and deliver_at_ns is not None:
-        raise InvalidRecord("both a delay and an instant to deliver at", hint="give one of them")
+        raise InvalidRecord("a delay and a delivery time cannot both be given", hint="give one of them")
     if delay_ms is not None:
         if delay_ms < 0:
-            raise InvalidRecord(f"a delay of {delay_ms} ms", hint="a delay is 0 or more")
+            raise InvalidRecord(f"delay must be 0 ms or more, got {delay_ms}", hint="use 0 for immediate delivery")
         return now_ns + delay_ms * NS_PER_MS if delay_ms else AT_ONCE
     if deliver_at_ns is None:
         return AT_ONCE
     if deliver_at_ns < 0:
-        raise InvalidRecord(f"delivery at {deliver_at_ns} ns", hint="an instant is 0 (1970) or later")
+        raise InvalidRecord(
+            f"delivery time must be 0 ns (1970) or later, got {deliver_at_ns}", hint="give Unix time in nanoseconds"
+        )
     return deliver_at_ns
 
 
 def check_dues(topic: Topic, dues: Sequence[int], *, since_ns: int) -> None:
-    """As `check_due`, for the records of a batch; None of them is before 1970."""
+    """Like `check_due`, for the records of a batch; no due time is before 1970."""
     if dues:
         if min(dues) < 0:
-            raise InvalidRecord(f"delivery at {min(dues)} ns", hint="an instant is 0 (1970) or later")
+            raise InvalidRecord(
+                f"delivery time must be 0 ns (1970) or later, got {min(dues)}", hint="give Unix time in nanoseconds"
+            )
         check_due(topic, max(dues), since_ns=since_ns)
 
 
 def check_due(topic: Topic, due: int, *, since_ns: int) -> None:
-    """A record written at `since_ns` must still be there when it is due."""
+    """Check that a record written at `since_ns` is still retained when it is due."""
     if due > LATEST_NS:
-        raise InvalidRecord(f"delivery at {due} ns", hint=f"the latest instant is {LATEST_NS} ns, in the year 2262")
+        raise InvalidRecord(
+            f"delivery time must be at most {LATEST_NS} ns, got {due}", hint="the latest is in the year 2262"
+        )
     kept_ms = topic.config.retention_ms
     if kept_ms is None or topic.config.cleanup is Cleanup.COMPACT or due - since_ns <= kept_ms * NS_PER_MS:
         return

@@ -1,7 +1,7 @@
 """Durations as text: `500ms`, `30s`, `1h 30m`, `7d`, `2w`.
 
-A number without a unit is refused, so that 60 is never taken for a minute by one side and for 60 ms by the other. Only
-0 needs none.
+A number without a unit is refused, so that 60 is never read as a minute by one side and as 60 ms by the other. Only 0
+needs no unit.
 """
 
 import re
@@ -22,7 +22,7 @@ _PART = re.compile(r"([0-9.]+) ?([a-z]+)")
 
 
 def parse_duration_ms(text: str, name: str = "") -> int:
-    """Whole milliseconds, rounded; `name` is what the caller calls the field."""
+    """Whole milliseconds, rounded; `name` is the caller's name for the field."""
     if _DURATION.fullmatch(text) is None:
         label = f"{name}: " if name else ""
         if text.isascii() and text.isdecimal():
@@ -36,17 +36,17 @@ def _with_units(number: str) -> str:
 
 
 def _milliseconds(number: str, unit: int) -> int:
-    """Whole numbers exactly, however large."""
+    """Exact for whole numbers of any size."""
     return int(number) * unit if number.isdecimal() else round(float(number) * unit)
 
 
-# The same with bounds, for those who are to know the rule before they send anything.
+# The same rule with bounds, for clients that validate before they send.
 
 
 def duration_pattern(least_ms: int, most_ms: int, step_ms: int = 1) -> str:
-    """Of durations within bounds, as a regular expression: `1h 30m`, `1.5h` and `90m` of those that mean the same.
+    """Regular expression of durations within bounds: of equal spellings it accepts `1h 30m`, `1.5h` and `90m`.
 
-    Other spellings are read as well, such as `30m 1h`; sums of any parts cannot be bounded by an expression.
+    The parser also accepts other spellings, such as `30m 1h`; a regular expression cannot bound arbitrary sums.
     """
     every = ["0"] if least_ms == 0 else []
     for unit, length in _UNITS_MS.items():
@@ -55,12 +55,12 @@ def duration_pattern(least_ms: int, most_ms: int, step_ms: int = 1) -> str:
 
 
 def _spellings(unit: str, length: int, least_ms: int, most_ms: int, step_ms: int) -> Iterator[str]:
-    """Of durations whose largest part is in this unit: whole, with a fraction, with smaller parts behind it."""
+    """Spellings whose largest part is in this unit: whole, with a fraction, or followed by smaller parts."""
     least, most = -(-least_ms // length), min(most_ms // length, LARGEST_NUMBER)
     if length % step_ms or least > most:
         return
     yield f"{_whole(least, most)} ?{unit}"
-    # A fraction is less than one of the unit, and so is what follows in smaller units.
+    # A fraction is less than one unit, and so are the parts in smaller units that follow.
     below = most - 1
     if step_ms == 1 and below >= least:
         yield rf"{_whole(least, below)}\.[0-9]{{1,3}} ?{unit}"
@@ -72,12 +72,12 @@ def _spellings(unit: str, length: int, least_ms: int, most_ms: int, step_ms: int
 
 
 def _fewer(unit_ms: int) -> int:
-    """How many of a unit make the next larger one."""
+    """How many of this unit make one of the next larger unit."""
     return min(ms for ms in (*_UNITS_MS.values(), 1000 * unit_ms) if ms > unit_ms) // unit_ms
 
 
 def _whole(least: int, most: int) -> str:
-    """Whole numbers from one to another, without zeros in front."""
+    """Whole numbers from `least` to `most`, without leading zeros."""
     found: list[str] = []
     for digits in range(len(str(least)), len(str(most)) + 1):
         first = max(least, 10 ** (digits - 1) if digits > 1 else 0)

@@ -1,4 +1,4 @@
-"""Types for the nouns, so that a checker catches an offset passed as a partition."""
+"""Integer types for offsets, partitions and times, so that a type checker catches an offset passed as a partition."""
 
 from typing import NewType
 
@@ -11,7 +11,7 @@ PartitionIndex = NewType("PartitionIndex", int)
 """Number of a partition within its topic."""
 
 Priority = NewType("Priority", int)
-"""Lane of a record: 0 critical, 1 high, 2 normal, 3 low, 4 background."""
+"""Priority lane of a record: 0 critical, 1 high, 2 normal, 3 low, 4 background."""
 
 InstantNs = NewType("InstantNs", int)
 """Unix time in nanoseconds."""

@@ -1,4 +1,4 @@
-"""Which records a reader wants to see while transactions are under way."""
+"""Isolation level: which records a reader sees while transactions are open."""
 
 from enum import StrEnum
 
@@ -7,6 +7,6 @@ __all__ = ["Isolation"]
 
 class Isolation(StrEnum):
     COMMITTED = "read_committed"
-    """Only what is certain: up to the first record whose transaction has not ended, and nothing that was aborted."""
+    """Only decided records: up to the last stable offset, without aborted records."""
     UNCOMMITTED = "read_uncommitted"
-    """Also what may yet be aborted, and what was."""
+    """Also records of open and of aborted transactions."""

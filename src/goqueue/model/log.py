@@ -1,4 +1,4 @@
-"""What a partition log is called, and what reading from one gives."""
+"""Log identity and the results of reading from a partition log."""
 
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ class LogId(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "LogId":
-        """The partition that is written as topic/partition.
+        """The partition written as `topic/partition`.
 
         Example:
 
@@ -45,7 +45,7 @@ class LogId(NamedTuple):
 
 
 class Damage(msgspec.Struct, frozen=True):
-    """A range of bytes that no longer holds what was written; the offsets are the bounds of what may be missing."""
+    """A range of bytes that no longer holds what was written; the offsets bound the records that may be missing."""
 
     file: str
     position: int
@@ -60,7 +60,7 @@ class Damage(msgspec.Struct, frozen=True):
 
 
 class Chunk(msgspec.Struct, frozen=True):
-    """Whole records as they lie in the log, and where to go on reading."""
+    """Whole records as stored in the log, and the offset at which to continue."""
 
     records: bytes | memoryview
     first_offset: int

@@ -1,4 +1,4 @@
-"""Which partition a key belongs to: murmur3 of the key, and the hash range that holds it."""
+"""Partitioning by key: murmur3 of the key, and the hash range that contains it."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ __all__ = ["KeyRanges", "key_hash"]
 
 
 def key_hash(key: bytes) -> int:
-    """32 bits, unsigned."""
+    """The unsigned 32-bit hash."""
     return mmh3.hash(key, signed=False)
 
 
 class KeyRanges:
-    """The hash ranges of a topic, ready to be searched."""
+    """The hash ranges of a topic, prepared for binary search."""
 
     def __init__(self, ranges: Sequence[HashRange]) -> None:
         self._starts = [one.start for one in ranges]

@@ -1,4 +1,4 @@
-"""One message as a value, for the places where records are handled singly."""
+"""Record: one message as a value, for code that handles records one by one."""
 
 from enum import IntEnum
 

@@ -1,6 +1,6 @@
-"""The id that a producer may give a record: within a topic's window, a second record of the same id is not written.
+"""Business id of a record: within a topic's deduplication window, a second record with the same id is not written.
 
-It travels as a header of the record, so that it is wherever the record is.
+The id is a header, so it travels with the record.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ LONGEST_ID = 256
 
 
 def encoded_ids(ids: Iterable[str | None]) -> list[bytes | None]:
-    """Ids as they stand in headers; None for a record that has none."""
+    """Ids as encoded in headers; None for a record without one."""
     try:
         encoded = [None if text is None else text.encode() for text in ids]
     except UnicodeEncodeError:
@@ -29,7 +29,7 @@ def encoded_ids(ids: Iterable[str | None]) -> list[bytes | None]:
 
 
 def with_id(record: Record, text: str) -> Record:
-    """The record with an id, in place of one it may have had."""
+    """The record with this id, which replaces an earlier one."""
     (encoded,) = encoded_ids((text,))
     assert encoded is not None
     headers = record.headers

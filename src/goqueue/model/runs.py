@@ -1,4 +1,4 @@
-"""Offsets as runs, the first of each and how many: what is named together mostly lies side by side."""
+"""Runs of offsets, as (first, count): offsets that are named together are mostly contiguous."""
 
 from collections.abc import Iterable, Iterator
 from itertools import repeat
@@ -10,12 +10,12 @@ Runs = tuple[tuple[int, int], ...]
 
 
 def runs_of(offsets: Iterable[int]) -> Runs:
-    """Of ascending offsets, each of them once."""
+    """Runs of ascending, distinct offsets."""
     offsets = offsets if isinstance(offsets, list) else list(offsets)
     if offsets and offsets[-1] - offsets[0] + 1 == len(offsets):
         return ((offsets[0], len(offsets)),)
     if 1 not in map(sub, offsets[1:], offsets):
-        # No two of them are neighbours, as what is taken of a rare priority.
+        # No two offsets are neighbours, as with records polled from a rare priority.
         return tuple(zip(offsets, repeat(1)))
     runs: list[tuple[int, int]] = []
     first, count = 0, 0

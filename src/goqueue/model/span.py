@@ -1,7 +1,7 @@
-"""What happened to records, when, and how it ended.
+"""Spans: one operation on records, with its time and its outcome.
 
-A run of records to which the same happened at the same time is one value: a batch of ten thousand costs what a single
-record costs. Each record of it still has a span of its own, which is made when somebody looks.
+A run of records with the same operation at the same time is one value, so a batch of ten thousand costs as much as a
+single record. A separate span for each record is made only when one is requested.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class Operation(StrEnum):
 
 
 class ErrorType(StrEnum):
-    """Codes of what went wrong, besides those of refusals (`goqueue.errors`): few, whatever workers say."""
+    """Error codes besides those of `goqueue.errors`: a small fixed set, independent of the reasons workers give."""
 
     NACKED = "nacked"
     LEASE_EXPIRED = "lease_expired"
@@ -46,7 +46,7 @@ class ErrorType(StrEnum):
 class SpanRun(msgspec.Struct, frozen=True):
     """One operation on `count` records from `offset` on.
 
-    For a transaction, which is no record's, topic is empty, and `transaction` is its number.
+    A span of a transaction belongs to no record: its topic is empty, and `transaction` is the number.
     """
 
     operation: Operation
@@ -54,31 +54,31 @@ class SpanRun(msgspec.Struct, frozen=True):
     end_ns: int
     topic: str = ""
     created_ns: int = 0
-    """Of the topic."""
+    """Creation time of the topic."""
     partition: int = 0
     offset: int = 0
-    """Negative for what was refused, and so has none: such a number only keeps refusals apart."""
+    """Negative for a refused record, which has no offset: the number only tells refusals apart."""
     count: int = 1
     group: str = ""
     delivery: int = 0
-    """Which delivery of the record to the group this belongs to, from 1 on; 0 for what belongs to none."""
+    """Number of the delivery to the group, from 1 on; 0 for an operation outside a delivery."""
     error: str = ""
-    """Code of a refusal, or the reason of a nack, a reject or a dead letter in words; empty when all went well."""
+    """Error code of a refusal, or the reason of a nack, reject or dead letter in words; empty on success."""
     member: str = ""
     key: bytes | None = None
     id: str = ""
-    """Business id of the record; this and the key only for runs of one record, where they were at hand."""
+    """Business id of the record; set, like the key, only for runs of one record whose id was already loaded."""
     context: TraceContext | None = None
-    """What the record carries; a run with one has one record."""
+    """Trace context of the record; a run with one has one record."""
     target: str = ""
-    """`topic/partition/offset` that the record went to, for dead letters and redrives."""
+    """`topic/partition/offset` of the copy, for dead letters and redrives."""
     transaction: int = 0
     step: int = 1
-    """How far apart the offsets lie: of records that are traced by their offsets, each hundredth, say, is."""
+    """Distance between offsets: records sampled by offset may be every hundredth, for example."""
     contexts: PackedContexts = NO_CONTEXTS
-    """What each of several records carries, which then need not lie equally far apart."""
+    """Trace contexts of several records, which then need not be equally spaced."""
     error_type: str = ""
-    """Code of a refusal, or a `ErrorType`; empty when all went well."""
+    """Error code of a refusal, or an `ErrorType`; empty on success."""
 
     @property
     def offsets(self) -> Sequence[int]:
@@ -92,14 +92,14 @@ class SpanRun(msgspec.Struct, frozen=True):
         return self.contexts.at(offset - self.offset) is not None
 
     def at(self, offset: int) -> "SpanRun":
-        """Of this record only."""
+        """The run reduced to this record."""
         if self.count == 1:
             return self
         context = self.contexts.at(offset - self.offset) if self.contexts else None
         return msgspec.structs.replace(self, offset=offset, count=1, step=1, context=context, contexts=NO_CONTEXTS)
 
     def last(self, count: int) -> "SpanRun":
-        """Of its last records only."""
+        """The run reduced to its last records."""
         if count >= self.count:
             return self
         if not self.contexts:
@@ -109,7 +109,7 @@ class SpanRun(msgspec.Struct, frozen=True):
 
 
 class SpanLink(NamedTuple):
-    """Another span that one belongs with; `is_remote` is one that the broker did not make."""
+    """Another span that this one relates to; `is_remote` marks a span that the broker did not make."""
 
     trace_id: str
     span_id: str
@@ -126,16 +126,17 @@ class Span(msgspec.Struct, frozen=True):
     """Empty for the first span of a trace."""
     offset: int
     run: SpanRun
-    """Everything else."""
+    """All other fields."""
     tracestate: str = ""
-    """What the record carries."""
+    """`tracestate` of the record."""
     links: tuple[SpanLink, ...] = ()
-    """Of a delivery, and of the publish of a record with a context: where the record was created, that is the span of
-    its sender, or else its publish span. Of a part of a transaction, also the span of that."""
+    """Of a delivery, and of the publish of a record with a context: a link to the creation of the record, which is the
+    sender's span or else the publish span. Of a part of a transaction: also a link to the span of the transaction.
+    """
 
 
 def spans_of(run: SpanRun) -> list[Span]:
-    """One for each record, in the order of their offsets."""
+    """One span for each record, in offset order."""
     if run.contexts:
         return [_span(run, run.offset + distance, context) for distance, context in run.contexts]
     return [_span(run, offset, run.context) for offset in run.offsets]

@@ -1,4 +1,4 @@
-"""A topic: its name, its settings, and the hash range each of its partitions owns."""
+"""Topic: its name, its settings, and the key hash range of each partition."""
 
 import itertools
 import re
@@ -46,18 +46,18 @@ LONGEST_NAME = 249
 MOST_PARTITIONS = 10_000
 HASH_SPACE = 1 << 32
 LARGEST = (1 << 53) - 1
-"""Beyond this, clients that keep numbers as doubles would round."""
+"""Beyond this, clients that store numbers as doubles would round."""
 MAX_VALUE = 16 * 1024 * 1024
 
 NAME_PATTERN = r"^(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}$"
 OWN_NAME_PATTERN = r"^(?!\.{1,2}$)(?!__)[A-Za-z0-9._-]{1,249}$"
-"""Of topics that users have; those with two underscores in front are the broker's."""
+"""Names of user topics; names that begin with two underscores belong to the broker."""
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,249}", re.ASCII)
 
 
 def topic_name(text: str) -> TopicName:
-    """Check a name at the edge: it becomes a folder, so nothing that is not harmless may pass."""
+    """Check a name at the edge: it becomes a folder name, so only harmless characters may pass."""
     if not _NAME.fullmatch(text) or text in (".", ".."):
         shown = text if len(text) <= 60 else text[:60] + "…"
         raise InvalidRequest(
@@ -82,11 +82,11 @@ class Durability(StrEnum):
     MEMORY = "memory"
     """Written to the page cache; synced in the background."""
     FSYNC = "fsync"
-    """Synced to the disk; one sync serves everyone who waits."""
+    """Synced to the disk; one fsync serves all waiting requests."""
 
 
 class Cleanup(StrEnum):
-    """How a topic sheds old records.
+    """How a topic removes old records.
 
     Example:
 
@@ -103,27 +103,27 @@ class Cleanup(StrEnum):
 
 
 class Expired(StrEnum):
-    """What the queue does with a record whose time is over before it was taken."""
+    """What the queue does with a record that expired before it was delivered."""
 
     SKIP = "skip"
     DEAD_LETTER = "dead_letter"
 
 
 class LaneMode(StrEnum):
-    """Which priority is served next."""
+    """Which priority lane is served next."""
 
     WEIGHTED = "weighted"
     STRICT = "strict"
-    """Always the highest that has records."""
+    """Always the highest priority that has records."""
 
 
 class SchemaValidation(StrEnum):
-    """Whether values have to fit a schema of the registry to be published."""
+    """Whether values must match a schema of the registry to be published."""
 
     AUTO = "auto"
-    """As soon as the topic's subject has a schema."""
+    """Values are checked as soon as the topic's subject has a schema."""
     ON = "on"
-    """Always: while there is no schema, nothing fits."""
+    """Always: without a schema, every value is refused."""
     OFF = "off"
 
 
@@ -141,10 +141,9 @@ SchemaSubject = Annotated[str, msgspec.Meta(min_length=1, max_length=249)]
 
 
 class TopicConfig(msgspec.Struct, frozen=True):
-    """Settings of one topic; None means without limit.
+    """Settings of one topic; None means no limit.
 
-    A client passes over settings that a newer broker has and it does not know. Settings of a request are read as
-    `WantedConfig`.
+    A client ignores unknown settings of a newer broker. Settings in a request are read as `WantedConfig`.
 
     Example:
 
@@ -161,38 +160,40 @@ class TopicConfig(msgspec.Struct, frozen=True):
     delete_retention_ms: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] = DAY_MS
     max_value_bytes: Annotated[int, msgspec.Meta(ge=1, le=MAX_VALUE)] = MAX_VALUE
     dedup_window_ms: Annotated[int, msgspec.Meta(ge=0, le=LONGEST_DEDUP_WINDOW_MS)] = 10 * MINUTE_MS
-    """How long the ids of records are remembered; 0 for not at all."""
+    """How long record ids are remembered for deduplication; 0 turns it off."""
     visibility_timeout_ms: Visibility = 30_000
-    """How long a consumer of the queue has a record for itself."""
+    """How long a lease of a record lasts."""
     max_attempts: MaxAttempts = 3
-    """Failures after which a record goes to the dead letters."""
+    """Failed attempts after which a record becomes a dead letter."""
     retry_backoff_ms: Backoff = 1000
-    """The pause after the first failure; it doubles with each one that follows."""
+    """The pause after the first failure; it doubles with each further one."""
     retry_backoff_max_ms: Backoff = MINUTE_MS
     retry_jitter: Jitter = 0.0
-    """The share of the pause that is left to chance."""
+    """The share of the pause that is random."""
     dead_letter_topic: DeadLetterTopic | None = None
     """None for the topic's own name with `.dlq`."""
     expired: Expired = Expired.SKIP
     lane_weights: LaneWeights = (50, 25, 15, 7, 3)
-    """How the five priorities share what is delivered while all have records; critical first."""
+    """How the five priorities share deliveries while all have records; critical first."""
     lane_mode: LaneMode = LaneMode.WEIGHTED
     lane_starvation_ms: Starvation = 30_000
-    """A priority passed over for so long is served next."""
+    """A priority that was not served for this long is served next."""
     dead_letter_breaker_per_minute: BreakerLimit | None = None
-    """A group that sends more dead letters within a minute is paused; None for never."""
+    """A group with more dead letters than this within a minute is paused; None for never."""
     schema_validation: SchemaValidation = SchemaValidation.AUTO
     schema_subject: SchemaSubject | None = None
-    """Whose schemas values have to fit; None for the subject of the topic's own name."""
+    """Subject of the schemas that values must match; None for the subject of the topic's own name."""
     trace_rate: TraceRate | None = None
-    """The share of records that are traced, 0 to 1; None for what the broker's settings say."""
+    """The share of records that are traced, 0 to 1; None for the broker's setting."""
     offsets_retention_ms: OffsetsRetention | None = None
-    """How long a consumer group that has read the topic is kept when it is empty; None for what the broker's settings
-    say. Of several topics that a group has read, the longest counts."""
+    """How long an empty consumer group that has read the topic is kept; None for the broker's setting.
+
+    For a group that has read several topics, the longest applies.
+    """
 
 
 class WantedConfig(TopicConfig, frozen=True, forbid_unknown_fields=True):
-    """Settings that somebody asks for: one that does not exist is an error."""
+    """Settings in a request: an unknown one is an error."""
 
     @classmethod
     def of(cls, config: TopicConfig) -> Self:
@@ -232,8 +233,10 @@ class Topic(msgspec.Struct, frozen=True):
     ranges: tuple[HashRange, ...]
     epoch: int = 1
     created_ns: int = 0
-    """When it was created; 0 when that was before this was kept. It tells a topic from one of the same name that was
-    deleted before."""
+    """Creation time; 0 for a topic created before this field existed.
+
+    It distinguishes a topic from a deleted one of the same name.
+    """
 
     @property
     def partitions(self) -> int:

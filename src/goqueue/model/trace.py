@@ -1,7 +1,7 @@
-"""Names of traces and spans, as W3C Trace Context has them.
+"""Trace context: names of traces and spans, as in W3C Trace Context.
 
-A record that carries a `traceparent` belongs to that trace. Every other record has a trace of its own, whose name
-follows from where the record is: whoever knows the place knows the trace, and nothing has to be kept or written.
+A record with a `traceparent` belongs to that trace. Every other record has a trace of its own, whose id is derived from
+the record's position in the log: nothing has to be stored to find it again.
 """
 
 import re
@@ -30,11 +30,11 @@ TRACEPARENT = "traceparent"
 TRACESTATE = "tracestate"
 SAMPLED = 1
 LONGEST_STATE = 512
-"""Bytes, which the standard asks to be passed on; a longer one is left behind."""
+"""Maximum length in bytes that the standard asks to propagate; a longer one is dropped."""
 MOST_MEMBERS = 32
 
 TraceHeaders = tuple[tuple[str, bytes], ...]
-"""Of a record, or for records that carry no trace of their own."""
+"""Trace headers of a record, or of a request for its records that carry no trace of their own."""
 
 _FORM = re.compile(rb"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?", re.DOTALL)
 _NO_TRACE, _NO_SPAN = "0" * 32, "0" * 16
@@ -42,13 +42,13 @@ _MEMBER = re.compile(rb"[a-z0-9][a-z0-9_*/@-]{0,255}=[ -+\--<>-~]{0,255}[!-+\--<
 
 
 class TraceContext(NamedTuple):
-    """Where in which trace something happened, in hexadecimal."""
+    """Position in a trace, in hexadecimal."""
 
     trace_id: str
     span_id: str
     flags: int = SAMPLED
     state: str = ""
-    """Its `tracestate`: what tracing systems keep beside it; empty for none."""
+    """The `tracestate`, data that tracing systems keep beside the context; empty for none."""
 
     @property
     def traceparent(self) -> bytes:
@@ -56,7 +56,7 @@ class TraceContext(NamedTuple):
 
 
 class Birth(NamedTuple):
-    """What names a record for ever: a topic that is deleted and made anew has another `created_ns`."""
+    """The permanent identity of a record: a topic that is deleted and created again has another `created_ns`."""
 
     topic: str
     created_ns: int
@@ -67,20 +67,20 @@ class Birth(NamedTuple):
 def born_at(birth: Birth) -> TraceContext:
     """The trace of a record that carries none, and the span in which it was published.
 
-    Spark makes the same of the same words, see `goqueue.spark.pipelines.spans`.
+    Spark derives the same ids from the same text, see `goqueue.spark.pipelines.spans`.
     """
     digest = sha256(f"{birth.topic}\n{birth.created_ns}\n{birth.partition}\n{birth.offset}".encode()).hexdigest()
     return TraceContext(digest[:32], digest[32:48])
 
 
 def child_of(parent: TraceContext, what: str) -> TraceContext:
-    """A span below another one. `what` names it among its siblings: the same words always give the same span."""
+    """A child span. `what` names it among its siblings: the same text always gives the same span."""
     digest = sha256(f"{parent.trace_id}\n{parent.span_id}\n{what}".encode()).hexdigest()
     return TraceContext(parent.trace_id, digest[:16], parent.flags, parent.state)
 
 
 def parse_traceparent(value: bytes) -> TraceContext | None:
-    """None for anything that the standard says to disregard."""
+    """The parsed header; None for a value that the standard says to ignore."""
     found = _FORM.fullmatch(value)
     if found is None or found[1] == b"ff" or (found[1] == b"00" and found[5] is not None):
         return None
@@ -90,7 +90,7 @@ def parse_traceparent(value: bytes) -> TraceContext | None:
 
 @lru_cache(maxsize=1024)
 def parse_tracestate(value: bytes) -> str:
-    """The list of a `tracestate`; empty for one that the standard says to discard. Many records have the same."""
+    """The list of a `tracestate`; empty for one that the standard says to discard. Cached: many records share one."""
     members = [member.strip(b" \t") for member in value.split(b",")]
     named = [member for member in members if member]
     is_list = len(value) <= LONGEST_STATE and len(named) <= MOST_MEMBERS and all(map(_MEMBER.fullmatch, named))
@@ -98,9 +98,9 @@ def parse_tracestate(value: bytes) -> str:
 
 
 def trace_headers(given: Iterable[tuple[str, bytes]]) -> TraceHeaders:
-    """What the headers of a request say of its trace, as headers for its records; none when that counts for nothing.
+    """The trace headers of a request, as headers for its records; none when the context is invalid.
 
-    A `tracestate` may come in parts, which are one list.
+    A `tracestate` may be split over several headers, which form one list.
     """
     parent, states = b"", []
     for name, value in given:
@@ -109,14 +109,14 @@ def trace_headers(given: Iterable[tuple[str, bytes]]) -> TraceHeaders:
         elif name == TRACESTATE:
             states.append(value.strip())
     if parse_traceparent(parent) is None:
-        # Then the state has no meaning either.
+        # Without a valid `traceparent`, the state has no meaning.
         return ()
     own, state = ((TRACEPARENT, parent),), b",".join(states)
     return (*own, (TRACESTATE, state)) if 0 < len(state) <= LONGEST_STATE else own
 
 
 def in_trace(headers: TraceHeaders, trace: TraceHeaders) -> TraceHeaders:
-    """Headers of a record that is in the trace of its request, unless it carries a context already."""
+    """Headers of a record in the trace of its request, unless the record carries a context of its own."""
     if not trace or any(name.lower() == TRACEPARENT for name, _ in headers):
         return headers
     return (*(one for one in headers if one[0].lower() != TRACESTATE), *trace)

@@ -1,4 +1,4 @@
-"""Transactions as operators see them."""
+"""Transaction views: transactions as operators see them."""
 
 import msgspec
 
@@ -14,9 +14,9 @@ __all__ = [
 
 
 class HeldBack(msgspec.Struct, frozen=True, array_like=True):
-    """A partition that a live transaction writes to, and the records that are hidden until it commits.
+    """A partition that an open transaction writes to, and the records hidden until it commits.
 
-    Readers of committed records wait in front of the first one, also for records of others behind it.
+    Readers of committed records wait in front of the first of them, also for records of other producers behind it.
     """
 
     topic: str
@@ -26,7 +26,7 @@ class HeldBack(msgspec.Struct, frozen=True, array_like=True):
 
 
 class PledgedPart(msgspec.Struct, frozen=True, array_like=True):
-    """Records of the queue that are acknowledged, given back or rejected when the transaction commits."""
+    """Leased records that are acknowledged, released or rejected when the transaction commits."""
 
     group: str
     topic: str
@@ -36,7 +36,7 @@ class PledgedPart(msgspec.Struct, frozen=True, array_like=True):
 
 
 class PlannedOffset(msgspec.Struct, frozen=True, array_like=True):
-    """Where a group goes on when the transaction commits."""
+    """The offset that a group commits with the transaction."""
 
     group: str
     topic: str
@@ -45,10 +45,10 @@ class PlannedOffset(msgspec.Struct, frozen=True, array_like=True):
 
 
 class TransactionView(msgspec.Struct, frozen=True, array_like=True):
-    """A transaction; of one that has ended, only who began it, and how, when and why it ended.
+    """A transaction; of an ended one, only its producer, and how, when and why it ended.
 
-    The state is open, prepared (a part that waits for its decision), ending, committed or aborted. A live one is
-    hanging when half of its time has passed.
+    The state is open, prepared (a part that waits for its decision), ending, committed or aborted. A live transaction
+    is reported as hanging when half of its timeout has passed.
     """
 
     number: int
@@ -82,7 +82,7 @@ class TransactionView(msgspec.Struct, frozen=True, array_like=True):
 
 
 class TransactionPage(msgspec.Struct, frozen=True, array_like=True):
-    """Live transactions, the oldest first, of `live` in all; `after` is where to go on, None at the end."""
+    """Live transactions, the oldest first, of `live` in total; `after` is the next cursor, None at the end."""
 
     transactions: tuple[TransactionView, ...]
     live: int
@@ -90,10 +90,10 @@ class TransactionPage(msgspec.Struct, frozen=True, array_like=True):
 
 
 class TopicHeldBack(msgspec.Struct, frozen=True, array_like=True):
-    """How far readers of committed records are behind because of transactions, and how many records were aborted.
+    """How far readers of committed records lag because of transactions, and how many records were aborted.
 
-    `behind` is the sum over the partitions, `most_behind` of the one that is furthest behind; what retention has taken
-    is not counted any more.
+    `behind` is the sum over the partitions, `most_behind` the largest of them; records removed by retention are not
+    counted.
     """
 
     topic: str
@@ -104,7 +104,7 @@ class TopicHeldBack(msgspec.Struct, frozen=True, array_like=True):
 
 
 class TransactionStats(msgspec.Struct, frozen=True, array_like=True):
-    """Live ones now, ended ones since the broker has data; those that timed out are among the aborted."""
+    """Live transactions, and those ended since the data folder was created; timed-out ones are among the aborted."""
 
     open: int
     prepared: int

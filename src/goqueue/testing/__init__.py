@@ -1,4 +1,4 @@
-"""Brokers for the tests of programs, and stand-ins for time, chance and disks for tests of GoQueue itself."""
+"""Test support: brokers for testing programs, and fakes for time, randomness and disks for tests of GoQueue itself."""
 
 from goqueue.testing.broker_process import BrokerProcess
 from goqueue.testing.clock import FakeClock

@@ -1,4 +1,4 @@
-"""Broker in a process of its own, over a temporary folder and free ports, for tests of programs that use one."""
+"""Broker in its own process, over a temporary folder and free ports, for tests of programs that use one."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ HOST = "127.0.0.1"
 
 
 class BrokerProcess:
-    """Broker for the tests of a program: empty, on free ports, and gone with its data when the block ends.
+    """Broker for tests of a program: empty, on free ports, and removed with its data when the block ends.
 
         from goqueue.client.sync import Admin, Producer
         from goqueue.testing import BrokerProcess
@@ -58,7 +58,7 @@ class BrokerProcess:
         self._remove()
 
     def start(self) -> None:
-        """Start the broker and wait until it serves; a `RuntimeError` has its log if it does not."""
+        """Start the broker and wait until it serves; if it does not, a `RuntimeError` contains its log."""
         assert self._folder is not None, "use it as a context manager"
         assert self._process is None, "the broker is running"
         folder = Path(self._folder.name)
@@ -107,7 +107,7 @@ class BrokerProcess:
             self._folder = None
 
     def _read_log(self, process: subprocess.Popen[str], is_decided: threading.Event) -> None:
-        """Until the process ends, so that its log never fills the pipe."""
+        """Read until the process ends, so that its log never fills the pipe."""
         assert process.stdout is not None
         with process.stdout:
             for line in process.stdout:

@@ -1,4 +1,4 @@
-"""Time that stands still until it is told to move."""
+"""Fake clock: time advances only when a test advances it."""
 
 import asyncio
 import heapq
@@ -11,7 +11,7 @@ NS_PER_MS = 1_000_000
 
 
 class FakeClock:
-    """Starts at a fixed moment; only `advance_ms` and `advance_ns` move it, and wake those whose time has come."""
+    """Starts at a fixed instant; only `advance_ms` and `advance_ns` move it, and wake the sleepers that are due."""
 
     def __init__(self, now_ns: int = 1_700_000_000_000_000_000) -> None:
         self._now_ns = now_ns

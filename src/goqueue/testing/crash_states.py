@@ -1,4 +1,4 @@
-"""Which of the many states a power cut may leave are worth a look."""
+"""Crash states: the states after a power cut that are worth testing, out of the many possible ones."""
 
 from collections.abc import Iterable, Iterator
 from itertools import product
@@ -24,10 +24,10 @@ def crash_states(
 ) -> Iterator[Image]:
     """States that a power cut may leave now.
 
-    Always: nothing unsynced, all of it, all names but no data (files grown or not), all data but no names. With up
-    to `exhaustive` pending changes: every combination of kept and lost. With more, and `singles`: each lost alone
-    and each kept alone. The newest write torn at `cuts` bytes (0: at every byte), beside everything and beside
-    nothing else. `samples` random mixtures, with writes torn at any byte or at any set of sectors.
+    Always: nothing unsynced, all of it, all names but no data (files grown or not), all data but no names. With up to
+    `exhaustive` pending changes: every combination of kept and lost. With more, and `singles`: each lost alone and each
+    kept alone. The newest write torn at `cuts` bytes (0: at every byte), with all other changes kept and with all of
+    them lost. `samples` random mixtures, with writes torn at any byte or at any set of sectors.
     """
     pending = platter.pending()
     yield platter.image({})

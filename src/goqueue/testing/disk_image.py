@@ -1,4 +1,4 @@
-"""What is on a disk, and the changes made to it."""
+"""Disk image: the content of a simulated disk, and the changes made to it."""
 
 from typing import NamedTuple
 
@@ -37,14 +37,14 @@ class Allocated(NamedTuple):
 
 
 class FileSynced(NamedTuple):
-    """With `failed`, nobody knows what reached the disk, and no later sync will make up for it."""
+    """After a `failed` sync it is unknown what reached the disk, and no later sync makes up for it."""
 
     node: int
     failed: bool = False
 
 
 class Linked(NamedTuple):
-    """A new file or folder got a name."""
+    """A new file or folder was given a name."""
 
     folder: int
     name: str
@@ -71,13 +71,13 @@ Change = Wrote | Resized | Allocated | FileSynced | Linked | Renamed | Unlinked 
 
 
 class Image(NamedTuple):
-    """What is on a disk: the content of the files and the entries of the folders, by node."""
+    """The content of the disk: bytes of files and entries of folders, by node."""
 
     files: dict[int, bytes]
     folders: dict[int, dict[str, int]]
 
     def tree(self) -> dict[str, int]:
-        """Every path that can be reached, with its node."""
+        """Every reachable path, with its node."""
         paths: dict[str, int] = {}
         todo = [("", ROOT)]
         while todo:
@@ -92,5 +92,5 @@ class Image(NamedTuple):
         return paths
 
     def contents(self) -> dict[str, bytes]:
-        """The files by path."""
+        """The content of the files by path."""
         return {path: self.files[node] for path, node in self.tree().items() if node in self.files}

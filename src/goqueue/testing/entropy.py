@@ -1,4 +1,4 @@
-"""Chance that can be repeated."""
+"""Seeded entropy: randomness that can be repeated."""
 
 import hashlib
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Remembers everything storage reports, for a test to look at."""
+"""Recording observer: keeps everything storage reports, for assertions."""
 
 from goqueue.errors import GoQueueError
 from goqueue.model.log import Damage, LogId
@@ -7,7 +7,7 @@ __all__ = ["RecordingObserver"]
 
 
 class RecordingObserver:
-    """A `StorageObserver` that keeps what it is told."""
+    """A `StorageObserver` that keeps every report."""
 
     def __init__(self) -> None:
         self.damage: list[Damage] = []

@@ -1,8 +1,8 @@
-"""In which states a disk may be found after the power failed.
+"""Power cut model: the states in which a disk may be found after the power failed.
 
-What was synced is certain. Of everything later each change may have reached the disk or not, in any order, and a
-write may have done so in part: up to some byte, or in some of its sectors; a file may have grown without the bytes
-it was to grow by. A name is certain once its folder was synced; syncing a file says nothing about its name.
+Synced data is certain. Each later change may or may not have reached the disk, in any order, and a write may be
+partial: up to some byte, or only some of its sectors; a file may have grown without the bytes that were to fill it. A
+name is certain once its folder was synced; syncing a file says nothing about its name.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ __all__ = ["KEPT", "LOST", "ZEROED", "Fate", "Pending", "Platter", "torn"]
 
 
 class Fate(NamedTuple):
-    """What became of a change: the parts of a write that reached the disk, and whether the file grew for all of it."""
+    """Outcome of a change: the parts of a write that reached the disk, and whether the file grew to its full length."""
 
     kept: tuple[tuple[int, int], ...]
     grown: bool
@@ -40,16 +40,16 @@ class Fate(NamedTuple):
 KEPT = Fate(((0, 1 << 62),), grown=True)
 LOST = Fate((), grown=False)
 ZEROED = Fate((), grown=True)
-"""The file grew, but the bytes did not make it."""
+"""The file grew, but the bytes did not reach the disk."""
 
 
 def torn(at: int, *, grown: bool = False) -> Fate:
-    """The bytes up to `at` made it."""
+    """Only the bytes up to `at` reached the disk."""
     return Fate(((0, at),), grown)
 
 
 class Pending(NamedTuple):
-    """A change that a power cut may undo."""
+    """A change that a power cut may lose."""
 
     number: int
     change: Change
@@ -96,7 +96,7 @@ class _Folder:
 
 
 class Platter:
-    """Follows the changes made to a disk, and knows at each point what is certain and what is not."""
+    """Tracks the changes made to a disk, and knows at each point which are certain."""
 
     def __init__(self, image: Image | None = None) -> None:
         image = image or Image({}, {ROOT: {}})
@@ -138,7 +138,7 @@ class Platter:
         self._uncertain.add(node)
 
     def pending(self) -> list[Pending]:
-        """The changes that a power cut may undo, oldest first."""
+        """The changes that a power cut may lose, oldest first."""
         found: list[Pending] = []
         for node in self._uncertain:
             if node in self._folders:
@@ -149,10 +149,10 @@ class Platter:
         return sorted(found)
 
     def image(self, fates: Mapping[int, Fate], others: Fate = LOST, *, names_in_order: bool = False) -> Image:
-        """The disk when the pending changes have these fates, by number, and those not named have the fate `others`.
+        """The disk after the pending changes have these fates, by number; those not named have the fate `others`.
 
-        With `names_in_order` a change of a folder that is lost takes later ones of the same folder with it, as on a
-        file system that keeps a journal of its own.
+        With `names_in_order`, a lost folder change takes later changes of the same folder with it, as on a file system
+        with a metadata journal.
         """
         files = {node: file.certain for node, file in self._files.items()}
         folders = {node: folder.certain for node, folder in self._folders.items()}
@@ -188,7 +188,7 @@ class Platter:
         return entries
 
     def page_cache(self) -> SimulatedFileSystem:
-        """The disk as a new process finds it when only the old one died: all changes are there, if not yet safe."""
+        """The disk as a new process finds it when only the old process died: all changes are there, durable or not."""
         return SimulatedFileSystem(self.image({}, KEPT), first_node=1 + max((*self._files, *self._folders)))
 
     def copy(self) -> "Platter":
@@ -221,7 +221,7 @@ def _grow(content: bytearray, length: int) -> None:
 
 
 def _rename(entries: dict[str, int], change: Change) -> None:
-    """Change the names in a folder; a change whose ground is missing, as an earlier one was lost, does nothing."""
+    """Apply a name change in a folder; a change that depends on a lost one does nothing."""
     match change:
         case Linked(_, name, node, _):
             entries[name] = node

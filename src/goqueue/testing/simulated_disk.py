@@ -1,7 +1,7 @@
-"""A disk in memory that writes down everything done to it, fills up and fails on demand.
+"""Simulated disk in memory: records every change, fills up and fails on demand.
 
-What is written down is what `goqueue.testing.power_cut` needs to tell in which states a real disk could be found
-after the power failed. Files are nodes with a number; names are entries of folders, as on a real disk.
+From the recorded changes `goqueue.testing.power_cut` derives the states of a real disk after a power failure. Files are
+numbered nodes; names are entries of folders, as on a real disk.
 """
 
 import errno
@@ -71,7 +71,7 @@ class SimulatedFileSystem:
         self._hooks: list[_Hook] = []
         self._unreadable: list[tuple[str, int, int]] = []
 
-    # Trouble.
+    # Fault injection.
 
     def make_unreadable(self, path: str, start: int, stop: int) -> None:
         """Let reads of these bytes fail, as a bad sector does."""
@@ -86,7 +86,7 @@ class SimulatedFileSystem:
         skip: int = 0,
         times: int = 1,
     ) -> None:
-        """Run `action` just before a step on a path like `matching`, after `skip` of them; what it raises counts."""
+        """Run `action` just before a matching step, after `skip` of them; what it raises, the step raises."""
         self._hooks.append(_Hook(step, matching, action, skip, times))
 
     def fail(
@@ -98,7 +98,10 @@ class SimulatedFileSystem:
         skip: int = 0,
         times: int = 1,
     ) -> None:
-        """Let a step fail. Half of a failing write lands; a failing sync leaves it open what reached the disk."""
+        """Let a step fail.
+
+        Half of a failing write is written; after a failing sync it is unknown what reached the disk.
+        """
 
         def refuse() -> None:
             raise OSError(code, os.strerror(code))
@@ -106,12 +109,12 @@ class SimulatedFileSystem:
         self.before(step, refuse, matching=matching, skip=skip, times=times)
 
     def heal(self) -> None:
-        """Forget all trouble asked for so far."""
+        """Remove all injected faults."""
         self._hooks.clear()
         self._unreadable.clear()
 
     def kill(self) -> None:
-        """The process is gone, its locks too; what it wrote is still in the page cache."""
+        """End the process and drop its locks; what it wrote remains in the page cache."""
         self._locked.clear()
 
     def _step(self, step: Step, path: str) -> None:
@@ -198,7 +201,7 @@ class SimulatedFileSystem:
         return _Space(self.capacity, self._free())
 
     def breathe(self) -> None:
-        """Nothing to do: no other process waits."""
+        """Does nothing: there is no other process to wait for."""
 
     def _free(self) -> int:
         if self.capacity == UNLIMITED:
@@ -324,7 +327,7 @@ class SimulatedFile:
         self._disk.truncate_to(self, length)
 
     def write_back(self, position: int, length: int) -> None:
-        """Changes nothing: what is not synced may be on the platter or not at any time."""
+        """Changes nothing: unsynced data may be on the platter or not at any time."""
 
     begin_write_back = write_back
 

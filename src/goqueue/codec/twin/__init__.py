@@ -1,1 +1,1 @@
-"""The record codec in plain Python, for machines without a compiler; `goqueue.codec.record_py` is its front."""
+"""Python twin of the record codec, for machines without a compiler; `goqueue.codec.record_py` is its public module."""

@@ -1,4 +1,4 @@
-"""Whole batches: records to bytes, bytes to records, and the broker's stamp on a client's batch."""
+"""Batches: records to bytes, bytes to records, and the broker's stamp on a client's batch."""
 
 import struct
 from collections.abc import Iterable, Sequence
@@ -85,7 +85,7 @@ def encode_values(
     headers: tuple[tuple[str, bytes], ...],
     priority: int,
 ) -> bytes:
-    """As `encode` does with records of these values and keys (None: without), all with these headers and priority."""
+    """Like `encode`, for records of these values and keys (None: no keys), all with these headers and this priority."""
     if keys is not None and len(keys) != len(values):
         raise ValueError(f"{len(keys)} keys for {len(values)} values")
     given = zip(values, keys or [None] * len(values), strict=True)
@@ -149,10 +149,10 @@ def _flags(number: int, given: int, key: bytes | None, body: bytes | None, heade
 
 
 def stamp(batch: bytearray | memoryview, base_offset: int, timestamp_ns: int, keep_timestamps: bool = False) -> Stamped:
-    """Checks each record of a client's batch and gives it its offset, its timestamp and a new CRC, in place.
+    """Check each record of a client's batch and set its offset, its timestamp and a new CRC, in place.
 
-    The records get the offsets from `base_offset` on. With `keep_timestamps` a timestamp other than 0 stays. What
-    the batch holds after an error is not defined.
+    Offsets are assigned from `base_offset` on. With `keep_timestamps` a timestamp other than 0 stays. After an error,
+    the content of the batch is undefined.
     """
     view = view_of(batch)
     if view.readonly:
@@ -198,7 +198,7 @@ def stamp(batch: bytearray | memoryview, base_offset: int, timestamp_ns: int, ke
 def stamp_batch(
     batch: bytearray | memoryview, base_offset: int, timestamp_ns: int, keep_timestamps: bool = False
 ) -> tuple[int, int, int, int, bytes | None]:
-    """As `stamp`, with the fields of its result in a plain tuple, which costs less to make and to take apart."""
+    """Like `stamp`, with the result as a plain tuple, which is cheaper to create and to unpack."""
     count, max_timestamp_ns, largest_value, flags, priorities = stamp(batch, base_offset, timestamp_ns, keep_timestamps)
     return count, max_timestamp_ns, largest_value, flags, priorities
 
@@ -229,9 +229,9 @@ def decode(buf: Buffer) -> list[Record]:
 
 
 def decode_plain(buf: Buffer, kind: type[Row], before: tuple[object, ...]) -> list[Row] | None:
-    """As `decode`, but each record as a `kind` of tuple: `before`, offset, timestamp, key, value, headers, priority.
+    """Like `decode`, with each record as a `kind` of tuple: `before`, offset, timestamp, key, value, headers, priority.
 
-    None when there is a record that is not to be taken as it is: one that is compressed, or of the broker's own.
+    None when some record cannot be returned as it is: one that is compressed, or a control record.
     """
     if not issubclass(kind, tuple):
         raise TypeError(f"{kind!r} is no kind of tuple")
@@ -245,14 +245,14 @@ def decode_plain(buf: Buffer, kind: type[Row], before: tuple[object, ...]) -> li
 
 
 def rows(items: list[Any], kind: type[Row], after: tuple[object, ...]) -> list[Row]:
-    """For each item a `kind` of tuple: the item, and `after`. Nothing in these may ever lead back to the tuple."""
+    """For each item a `kind` of tuple: the item and `after`. These must never contain a reference back to the tuple."""
     if not issubclass(kind, tuple):
         raise TypeError(f"{kind!r} is no kind of tuple")
     return [tuple.__new__(kind, (item, *after)) for item in items]
 
 
 def grouped(rows: Iterable[Any], field: int) -> dict[Any, list[Any]]:
-    """By the last item of each row, what its first item has at `field`; rows and these items are kinds of tuples."""
+    """Group by the last item of each row the values that its first item has at `field`; all of them are tuples."""
     found: dict[Any, list[Any]] = {}
     for row in rows:
         if not (isinstance(row, tuple) and row):

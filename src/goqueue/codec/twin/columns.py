@@ -1,4 +1,4 @@
-"""Stored records as Arrow buffers."""
+"""Columns: stored records as Arrow buffers."""
 
 import sys
 from array import array
@@ -48,7 +48,7 @@ class _Binary:
 def columns(buf: Buffer, want: int = _ALL) -> Columns:
     """The stored records in `buf`, which must hold nothing else, as Arrow buffers; `want` is a mask of Column bits.
 
-    Every record is verified whatever is wanted; raises CorruptBatch at one that is not intact.
+    Every record is verified, whichever columns are wanted; raises CorruptBatch at one that is not intact.
     """
     data = readable(buf)
     check_arrow_size(len(data))

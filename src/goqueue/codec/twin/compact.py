@@ -1,4 +1,4 @@
-"""Log compaction: which record is the latest of its key, and the records that stay."""
+"""Log compaction: the latest record of each key, and the records that are kept."""
 
 from goqueue.codec.faults import HEADER_SIZE
 from goqueue.codec.twin.header import CONTROL, EMPTY_KEY, TOMBSTONE, Buffer, Fields, readable, whole_record
@@ -7,10 +7,10 @@ __all__ = ["latest_by_key", "retain_latest"]
 
 
 def latest_by_key(buf: Buffer, latest: dict[bytes, int], capacity: int) -> int:
-    """Notes the offset of each keyed record in `latest`; returns the position reached.
+    """Record the offset of each keyed record in `latest`; returns the position reached.
 
-    That is the end of `buf`, or the first record whose key would be the one over `capacity`: `latest` is then exact
-    for everything before it. Raises CorruptBatch at a record that is not intact.
+    That is the end of `buf`, or the first record whose key would exceed `capacity`: `latest` is then exact for
+    everything before it. Raises CorruptBatch at a record that is not intact.
     """
     data = readable(buf)
     position = number = 0
@@ -29,8 +29,8 @@ def latest_by_key(buf: Buffer, latest: dict[bytes, int], capacity: int) -> int:
 def retain_latest(buf: Buffer, latest: dict[bytes, int], drop_tombstones_before_ns: int) -> bytes:
     """The bytes of the records that compaction keeps; raises CorruptBatch at a record that is not intact.
 
-    Control records and records without a key always stay. A keyed record stays unless `latest` knows a later one; a
-    tombstone that is itself the latest goes once it is older than `drop_tombstones_before_ns`.
+    Control records and records without a key are always kept. A keyed record is kept unless `latest` has a later one; a
+    tombstone that is itself the latest is removed once it is older than `drop_tombstones_before_ns`.
     """
     data = readable(buf)
     kept: list[bytes] = []
@@ -48,7 +48,7 @@ def retain_latest(buf: Buffer, latest: dict[bytes, int], drop_tombstones_before_
 
 
 def _key(data: bytes, position: int, fields: Fields) -> bytes | None:
-    """The key that compaction goes by; None for a control record or a record without one."""
+    """The key for compaction; None for a control record or a record without a key."""
     flags, size = fields[2], fields[8]
     if flags & CONTROL or not (size or flags & EMPTY_KEY):
         return None

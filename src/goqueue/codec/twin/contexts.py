@@ -1,4 +1,4 @@
-"""Which records of a batch belong to traces that began elsewhere."""
+"""Trace contexts carried by the records of a batch."""
 
 from goqueue.codec.faults import HEADER_SIZE, Fault, corrupt
 from goqueue.codec.results import Contexts
@@ -12,10 +12,10 @@ NAME, STATE_NAME = TRACEPARENT.encode(), TRACESTATE.encode()
 
 
 def contexts(buf: Buffer, below: int = 1 << 64) -> Contexts:
-    """The records that carry a trace context as W3C has them, and of those the ones whose trace counts.
+    """The records that carry a W3C trace context, and of those the ones whose trace is sampled.
 
-    That goes by the last 8 bytes of its id, as a number: it counts if it is less than `below`. Raises CorruptBatch
-    where there is no record; of the records only the frames and the headers are looked at.
+    A trace is sampled if the last 8 bytes of its id, as a number, are less than `below`. Raises CorruptBatch where
+    there is no record; only the frames and the headers of records are read.
     """
     data = readable(buf)
     found: list[tuple[int, TraceContext]] = []
@@ -45,7 +45,7 @@ def contexts(buf: Buffer, below: int = 1 << 64) -> Contexts:
 
 
 def _carried(block: bytes) -> tuple[bytes | None, bytes]:
-    """Its `traceparent` and its `tracestate`; the last one of each counts, as with other headers."""
+    """The `traceparent` and `tracestate` of a block; the last one of each counts, as with other headers."""
     found: bytes | None = None
     state = b""
     at = 2

@@ -1,4 +1,4 @@
-"""The record header and the headers block: parsing them, and finding what is wrong with them."""
+"""Record header and headers block: parsing and validation."""
 
 import struct
 from typing import Final, TypeAlias
@@ -37,7 +37,7 @@ HEADER: Final = struct.Struct(">HBBIqqBBHIH")
 MAGIC: Final = 0x4751
 _PAIR: Final = struct.Struct(">H")
 
-# Reading an enum member costs as much as several steps on a plain int, and this is done for every record.
+# Reading an enum member costs as much as several operations on a plain int, and this runs for every record.
 COMPRESSED: Final = int(Flag.COMPRESSED)
 HAS_HEADERS: Final = int(Flag.HAS_HEADERS)
 TOMBSTONE: Final = int(Flag.TOMBSTONE)
@@ -55,17 +55,17 @@ def view_of(buf: Buffer) -> memoryview:
 
 
 def readable(buf: Buffer) -> bytes:
-    """google-crc32c takes nothing but bytes, so anything else is copied once here."""
+    """google-crc32c accepts only bytes, so any other buffer is copied once here."""
     return buf if type(buf) is bytes else bytes(view_of(buf))
 
 
 def crc32c(buf: Buffer, crc: int = 0) -> int:
-    """CRC-32C of `buf`, going on from `crc`."""
+    """CRC-32C of `buf`, continued from `crc`."""
     return int(extend(crc & 0xFFFFFFFF, readable(buf)))
 
 
 def fault_of(fields: Fields, *, client: bool = False) -> int:
-    """Checks a header by value: the CRC does not cover bytes 0..7, and it can be right for a wrong record."""
+    """Check a header by value: the CRC does not cover bytes 0..7, and it can be right for a wrong record."""
     magic, version, flags, _, offset, timestamp, priority, copy, key, size, headers = fields
     if magic != MAGIC:
         return Fault.MAGIC
@@ -105,7 +105,7 @@ def _flags_fault(flags: int, key: int, size: int) -> int:
 
 
 def stored_fault(data: bytes, position: int, fields: Fields, end: int) -> int:
-    """What is wrong with the stored record from `position` to `end`, its CRC included; 0 if it is intact."""
+    """The fault of the stored record from `position` to `end`, including its CRC; 0 if it is intact."""
     fault = fault_of(fields)
     if fault:
         return fault
@@ -115,7 +115,7 @@ def stored_fault(data: bytes, position: int, fields: Fields, end: int) -> int:
 
 
 def framed_record(data: bytes, number: int, position: int) -> tuple[Fields, int]:
-    """As `whole_record`, but without a look at the CRC."""
+    """Like `whole_record`, without checking the CRC."""
     if len(data) - position < HEADER_SIZE:
         raise corrupt(Fault.SHORT_HEADER, data, number, position)
     fields = HEADER.unpack_from(data, position)
@@ -139,7 +139,7 @@ def whole_record(data: bytes, number: int, position: int) -> tuple[Fields, int]:
 
 
 def headers_fault(block: bytes) -> int:
-    """What is wrong with a headers block; 0 if it is well formed."""
+    """The fault of a headers block; 0 if it is well formed."""
     headers = _parse_headers(block)
     return headers if isinstance(headers, int) else 0
 
@@ -155,7 +155,7 @@ def read_headers(data: bytes, start: int, end: int, number: int, position: int) 
 
 
 def _parse_headers(block: bytes) -> int | tuple[tuple[str, bytes], ...]:
-    """The headers in a block, or the fault that keeps it from having any."""
+    """The headers in a block, or the fault that makes it invalid."""
     size = len(block)
     count: int = _PAIR.unpack_from(block)[0]
     if count == 0:

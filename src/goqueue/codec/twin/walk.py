@@ -1,4 +1,4 @@
-"""Walking through stored bytes: verifying them, finding a place in them, indexing them."""
+"""Walking stored bytes: verification, seeking and index entries."""
 
 import struct
 from array import array
@@ -29,7 +29,7 @@ _ENTRY_CRC: Final = struct.Struct(">I")
 
 
 def scan(buf: Buffer, start: int = 0, limit_offset: int | None = None) -> Scan:
-    """Verifies stored records from `start` on, up to the first one that is not intact or is at `limit_offset`."""
+    """Verify stored records from `start` on, up to the first one that is not intact or is at `limit_offset`."""
     data = readable(buf)
     size = len(data)
     check_start(start, size)
@@ -63,8 +63,8 @@ def scan(buf: Buffer, start: int = 0, limit_offset: int | None = None) -> Scan:
 def find_next(buf: Buffer, start: int, min_offset: int, max_offset: int) -> int:
     """The position of the next intact record with an offset in min_offset..max_offset, or -1.
 
-    Bytes made to look like headers could ask for a CRC over the rest of the buffer at every step, so at most
-    FIND_BUDGET bytes are summed in all: a candidate longer than what is left of that is passed over.
+    Hostile bytes that look like headers could ask for a CRC over the rest of the buffer at every step, so at most
+    FIND_BUDGET bytes are summed in total: a candidate longer than the remaining budget is skipped.
     """
     data = readable(buf)
     size = len(data)
@@ -84,7 +84,7 @@ def find_next(buf: Buffer, start: int, min_offset: int, max_offset: int) -> int:
 
 
 def _walk(data: bytes, start: int) -> Iterator[tuple[int, Fields, int]]:
-    """Position, fields and end of each record from `start` on, by value only, up to the first that is not one."""
+    """Position, fields and end of each record from `start` on, checked by value only, up to the first invalid one."""
     check_start(start, len(data))
     position = start
     while len(data) - position >= HEADER_SIZE:
@@ -107,7 +107,7 @@ def seek(buf: Buffer, offset: int, start: int = 0) -> tuple[int, int]:
 
 
 def seek_time(buf: Buffer, timestamp_ns: int, start: int = 0) -> tuple[int, int]:
-    """Position and offset of the first record stamped at or after `timestamp_ns`, as `seek`."""
+    """Position and offset of the first record stamped at or after `timestamp_ns`, like `seek`."""
     end = start
     for position, fields, after in _walk(readable(buf), start):
         if fields[5] >= timestamp_ns:
@@ -117,10 +117,10 @@ def seek_time(buf: Buffer, timestamp_ns: int, start: int = 0) -> tuple[int, int]
 
 
 def index_entries(buf: Buffer, file_position: int, next_at: int, interval: int, max_timestamp_ns: int) -> IndexEntries:
-    """Index entries for the records in `buf`, which is at `file_position` of its file, about one per `interval` bytes.
+    """Index entries for the records in `buf`, at `file_position` of its file, about one per `interval` bytes.
 
-    A time entry holds the highest timestamp *before* its record: a search for a time may then start at the last
-    entry below it and misses nothing, whatever order the timestamps are in.
+    A time entry holds the highest timestamp *before* its record: a search for a time may then start at the last entry
+    below it and misses nothing, in whatever order the timestamps are.
     """
     data = readable(buf)
     check_index_arguments(file_position, next_at, interval, max_timestamp_ns, len(data))
@@ -142,10 +142,10 @@ def _entry(number: int, position: int) -> bytes:
 
 
 def pick(buf: Buffer, wanted: Buffer) -> tuple[bytes, bytes]:
-    """The records with these offsets, and which of the offsets they are; control records are nobody's to pick.
+    """The records at these offsets, and which of the offsets were found; control records are never returned.
 
-    Offsets come and go as packed native 64-bit integers, ascending. Raises CorruptBatch at a record that is not intact;
-    of those passed over only the frame is looked at, as whoever read them has checked them.
+    Offsets are passed and returned as packed native 64-bit integers, ascending. Raises CorruptBatch at a record that is
+    not intact; of the records skipped only the frame is read, as they were verified when the bytes were read.
     """
     data = readable(buf)
     offsets = array("q", readable(wanted))
@@ -168,9 +168,9 @@ def pick(buf: Buffer, wanted: Buffer) -> tuple[bytes, bytes]:
 
 
 def starts(buf: Buffer) -> bytes:
-    """Where each record begins, and where the last one ends, as packed native 64-bit integers.
+    """Start positions of all records, and the end of the last one, as packed native 64-bit integers.
 
-    Only frames are looked at, as with what `pick` passes over; raises CorruptBatch at one that makes no sense.
+    Only frames are read, as for the records that `pick` skips; raises CorruptBatch at an invalid one.
     """
     data = readable(buf)
     found = array("q")
@@ -184,9 +184,9 @@ def starts(buf: Buffer) -> bytes:
 
 
 def unfold(runs: Iterable[tuple[int, int]], most: int) -> bytes | None:
-    """The offsets of runs, tuples of the first one of each and how many, as packed native 64-bit integers.
+    """The offsets of runs, given as tuples (first, count), as packed native 64-bit integers.
 
-    None if they are more than `most`, or a run has none, or one of them is no offset.
+    None if there are more than `most`, if a run is empty, or if a value is not an offset.
     """
     found = array("q")
     for first, count in runs:

@@ -1,5 +1,5 @@
-"""Values with a schema: checks that decoding one takes a bounded amount of memory, depth and time, for each format.
+"""Schema value checks: decoding a value takes a bounded amount of memory, depth and time, for each format.
 
-Whatever decodes values of records asks here first: the broker when they are published, the console, the client's
+All code that decodes values of records checks them here first: the broker on publish, the console, the client's
 deserializers, and through these Spark.
 """

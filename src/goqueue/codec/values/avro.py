@@ -1,8 +1,8 @@
-"""Avro values: whether bytes are one of a schema, found without decoding them, and what decoding would take.
+"""Avro value checks: whether bytes match a schema, and the cost of decoding them, without decoding.
 
-The library that decodes Avro must not see what strangers send before: it follows a recursive schema down until the
-process has no stack left, takes an array of nulls for as long as it claims to be, and turns a decimal of 100 KB into a
-number for seconds, without a limit and without letting other threads run.
+The library that decodes Avro must not be given unchecked input: it follows a recursive schema until the process has no
+stack left, takes an array of nulls for as long as it claims to be, and turns a decimal of 100 KB into a number for
+seconds, without a limit and without releasing the GIL.
 """
 
 import sys
@@ -15,14 +15,14 @@ from goqueue.errors import DecodingLimit, InvalidSchema, SchemaMismatch
 __all__ = ["AvroValues", "heaviest_record"]
 
 Skip = Callable[[bytes, int], int]
-"""From where a value begins to where it ends."""
+"""From the start of a value to its end."""
 Item = Callable[[bytes, int, int], int]
-"""The same for a part of an array or a map, by its number."""
+"""Like Skip, for an item of an array or a map, by its index."""
 
 LARGEST_DECIMAL = 512
-"""Bytes of a decimal, good for 1,200 digits: making a number of them takes time that grows with the square."""
+"""Bytes of a decimal, enough for 1,200 digits: converting it takes time quadratic in its length."""
 
-# Estimated bytes of memory of decoded values, with their place in a list or a dictionary.
+# Estimated bytes of memory of decoded values, including their slot in a list or a dictionary.
 SCALAR = 40
 TEXT = 64
 LOGICAL = 120
@@ -31,12 +31,12 @@ MAP = 128
 RECORD = 128
 FIELD = 40
 PER_BYTE = 4
-"""Of text: one emoji makes four bytes of each letter beside it."""
+"""Per byte of text: one emoji makes Python store every character in four bytes."""
 
 NO_LIMIT = sys.float_info.max
 
 NUMBERS = {"null": 0, "boolean": 1, "int": 1, "long": 1, "float": 4, "double": 8}
-"""Bytes that a value of the type takes at least."""
+"""The minimum encoded size of each type, in bytes."""
 
 _ESCAPES = str.maketrans({"~": "~0", "/": "~1"})
 
@@ -44,8 +44,8 @@ _ESCAPES = str.maketrans({"~": "~0", "/": "~1"})
 class AvroValues:
     """Made once for each schema, with a function for each of its types.
 
-    `schema` is plain: dictionaries, lists and names in full, as fastavro parses it. `record_weight` is what a record
-    takes at least, for a reader whose schema adds fields to those that were written.
+    `schema` is plain: dictionaries, lists and full names, as fastavro parses it. `record_weight` is the minimum memory
+    of a record, for a reader whose schema adds fields to those that were written.
     """
 
     def __init__(self, schema: Any, *, most: int = LARGEST_DECODED, record_weight: int = 0) -> None:
@@ -62,7 +62,7 @@ class AvroValues:
         self._has_decimals = types.has_decimals
 
     def needs_check(self, size: int) -> bool:
-        """Whether there could be values of so many bytes that must not be decoded; most schemas have none."""
+        """Whether a value of this size could exceed the limits; with most schemas none can."""
         return self._least + self._growth * size > self._budget.most or (self._has_decimals and size > LARGEST_DECIMAL)
 
     def check(self, data: bytes, start: int = 0) -> None:
@@ -82,14 +82,14 @@ class AvroValues:
 
 
 def heaviest_record(schema: Any) -> int:
-    """Memory of the record that has most fields, for `record_weight`."""
+    """Memory of the record type with the most fields, for `record_weight`."""
     types = _Types(schema, 0)
     records = [one for one in types.named.values() if one["type"] in ("record", "error")]
     return max((RECORD + FIELD * len(one["fields"]) for one in records), default=0)
 
 
 class _Misfit(Exception):
-    """The bytes are none of the schema; `path` is gathered from the inside out."""
+    """The bytes do not match the schema; `path` is collected from the inside out."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -98,10 +98,10 @@ class _Misfit(Exception):
 
 
 class _Size(NamedTuple):
-    """Of any value of a type, without the items of arrays and maps.
+    """Size of any value of a type, without the items of arrays and maps.
 
-    `memory` is the most that it takes decoded, `encoded` the fewest bytes it is written in; with `is_empty` it always
-    takes none.
+    `memory` is the maximum when decoded, `encoded` the minimum number of bytes; with `is_empty` it is always encoded in
+    none.
     """
 
     memory: int
@@ -114,7 +114,7 @@ def _growth(item: _Size) -> float:
 
 
 class _Types:
-    """The types of a schema, named ones by their names."""
+    """The types of a schema, named types by name."""
 
     def __init__(self, schema: Any, record_weight: int) -> None:
         self.named: dict[str, Mapping[str, Any]] = {}
@@ -131,13 +131,13 @@ class _Types:
                 self.has_decimals = self.has_decimals or part.get("logicalType") == "decimal"
 
     def items(self) -> Iterator[Any]:
-        """What arrays and maps have many of; the size of each named type is known afterwards."""
+        """The item types of arrays and maps; afterwards the size of each named type is known."""
         for part in self._parts():
             if isinstance(part, dict):
                 yield from (part[inner] for inner in ("items", "values") if inner in part)
 
     def resolved(self, schema: Any) -> Any:
-        """A type by its name, or as it is defined."""
+        """The definition of a type given by name or inline."""
         while isinstance(schema, dict) and not isinstance(schema["type"], str):
             schema = schema["type"]
         return self.named.get(schema, schema) if isinstance(schema, str) else schema
@@ -154,7 +154,7 @@ class _Types:
             case "record" | "error":
                 return self._record(schema)
             case "array":
-                # Looked at for the sake of recursion only.
+                # Visited only to detect recursion.
                 self.size(schema["items"])
                 return _Size(ARRAY, 1)
             case "map":
@@ -168,7 +168,7 @@ class _Types:
         return _Size(memory, NUMBERS[kind], kind == "null") if kind in NUMBERS else _Size(max(memory, TEXT), 1)
 
     def own_memory(self, record: Mapping[str, Any]) -> int:
-        """Of a record without those within it, of which each counts for itself."""
+        """Memory of a record without the records nested in it, which are counted separately."""
         return max(RECORD, self._record_weight) + sum(
             FIELD + self._in_record(field["type"]) for field in record["fields"]
         )
@@ -178,7 +178,7 @@ class _Types:
         return size.memory if size.is_empty else self.light(schema)
 
     def light(self, schema: Any) -> int:
-        """What a value takes before it is looked at: records count when they begin."""
+        """Memory charged for a value before it is read: records are charged when they begin."""
         schema = self.resolved(schema)
         if isinstance(schema, list):
             return max((self.light(branch) for branch in schema), default=0)
@@ -219,7 +219,7 @@ class _Types:
 
 
 class _Compiler:
-    """Makes the functions; those of records are found when they are called, since types may contain themselves."""
+    """Makes the functions; those of records are looked up when called, since types may be recursive."""
 
     def __init__(self, types: _Types, budget: Budget) -> None:
         self.depth = 0
@@ -248,7 +248,7 @@ class _Compiler:
         return _decimal if schema.get("logicalType") == "decimal" else _PRIMITIVES[schema["type"]]
 
     def _empty(self, memory: int) -> Skip:
-        """Of a type that takes no bytes. It may hold others of these, and more than could ever be counted."""
+        """Skips a type that takes no bytes. It may nest other such types, more than could ever be counted."""
         spend = self._budget.spend
 
         def skip_empty(_: bytes, at: int) -> int:
@@ -279,7 +279,8 @@ class _Compiler:
 
     def _record(self, record: Mapping[str, Any]) -> Skip:
         fields = [(field["name"], field["type"]) for field in record["fields"]]
-        # What takes no bytes is in the memory of the record. Without it, the steps of a walk are bounded by the bytes.
+        # Values that take no bytes are charged with their record. Without them, the input size bounds the steps of a
+        # walk.
         steps = [(name, self.compile(kind)) for name, kind in fields if not self._types.size(kind).is_empty]
 
         def skip_record(data: bytes, at: int) -> int:
@@ -297,7 +298,7 @@ class _Compiler:
         item, budget = part(self.compile(inner)), self._budget
         is_keyed = part is _keyed
         memory = self._types.light(inner) + (TEXT if is_keyed else 0)
-        # An item that takes no bytes is like all the others.
+        # All items that take no bytes are equal.
         is_empty = self._types.size(inner).is_empty and not is_keyed
 
         def skip_blocks(data: bytes, at: int) -> int:
@@ -410,7 +411,7 @@ def _large_decimal(size: int) -> DecodingLimit:
 
 
 def _long(data: bytes, at: int) -> tuple[int, int]:
-    """A varint with its zigzag undone, and where it ends."""
+    """A decoded zigzag varint, and the position after it."""
     try:
         byte = data[at]
         at += 1

@@ -1,18 +1,18 @@
-"""Limits of decoding a value whose bytes come from a stranger, the same for all formats."""
+"""Decoding limits for values from untrusted input, the same for all formats."""
 
 from goqueue.errors import DecodingLimit
 
 __all__ = ["DEEPEST", "LARGEST_DECODED", "Budget", "too_deep"]
 
 DEEPEST = 100
-"""Records, messages, or JSON objects and arrays within each other: as many as Protobuf's own reader allows."""
+"""Nesting depth of records, messages, or JSON objects and arrays: the limit of Protobuf's own reader."""
 
 LARGEST_DECODED = 256 * 1024 * 1024
 """Bytes of memory, estimated. The largest value has 16 MiB; ordinary ones grow tenfold when they are decoded."""
 
 
 class Budget:
-    """Memory that is left for the value being decoded."""
+    """Remaining memory budget of the value being decoded."""
 
     def __init__(self, most: int) -> None:
         self.most = most

@@ -1,6 +1,6 @@
-"""Protobuf messages: whether bytes may be decoded, told from the wire format without decoding them.
+"""Protobuf value checks: whether bytes may be decoded, found from the wire format without decoding.
 
-Two bytes are enough for an empty message within another, however many fields it has, and each of these takes memory.
+A nested empty message takes two bytes of input, however many fields its type has, and each of these takes memory.
 """
 
 from typing import TypeVar, cast
@@ -12,15 +12,15 @@ from goqueue.codec.values.limits import DEEPEST, LARGEST_DECODED, Budget, too_de
 
 __all__ = ["ProtobufValues"]
 
-# Estimated bytes of memory, also of the dictionaries that are made of messages.
+# Estimated bytes of memory, including the dictionaries made from messages.
 MESSAGE = 200
 FIELD = 100
 ELEMENT = 40
-"""Of a list; packed ones take as little as one byte each."""
+"""Memory of a list element; packed elements take as little as one byte each."""
 TEXT = 64
 PER_BYTE = 4
 SHORTEST = 2
-"""Bytes of a message within another: its tag and its length."""
+"""Minimum size of a nested message: its tag and its length."""
 
 VARINT, FIXED64, LENGTH, START_GROUP, END_GROUP, FIXED32 = range(6)
 UNPACKED = (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES)
@@ -29,32 +29,32 @@ OneMessage = TypeVar("OneMessage", bound=Message)
 
 
 class ProtobufValues:
-    """Made once for each class of messages."""
+    """Made once for each message class."""
 
     def __init__(self, kind: type[Message], *, most: int = LARGEST_DECODED) -> None:
-        # There are several implementations, which all have the same attributes.
+        # There are several implementations with the same attributes.
         self._root = cast(Descriptor, kind.DESCRIPTOR)
         self._most = most
         self._memory = _memory_of_types(self._root)
         self._growth = max(max(self._memory.values()) / SHORTEST, ELEMENT)
 
     def decode(self, message: OneMessage, data: bytes) -> OneMessage:
-        """The message with these bytes. Raises DecodingLimit before it takes memory, DecodeError for other bytes."""
+        """The message with these bytes. Raises DecodingLimit before it takes memory, DecodeError for invalid bytes."""
         if self._memory[self._root.full_name] + self._growth * len(data) > self._most:
             self._walk(data)
         try:
             message.MergeFromString(data)
         except DecodeError:
-            # The library does not tell what is nested too deep from what is no message.
+            # The library does not distinguish excessive nesting from invalid bytes.
             self._walk(data)
             raise
         return message
 
     def _walk(self, data: bytes) -> None:
-        """Spend what the parts of the message take. Bytes that are no message are left to the library."""
+        """Charge the memory of all parts of the message. Invalid bytes are left to the library."""
         budget = Budget(self._most)
         budget.spend(self._memory[self._root.full_name])
-        # Where the messages around end, and their types; those of unknown groups are unknown too.
+        # Ends and types of the enclosing messages; the type of an unknown group is unknown too.
         around: list[tuple[int, Descriptor | None]] = []
         end, at = len(data), 0
         kind: Descriptor | None = self._root
@@ -92,7 +92,7 @@ class ProtobufValues:
 
 
 def _memory_of_types(root: Descriptor) -> dict[str, int]:
-    """Of a message of each type that can be within one of the root, without those within it again."""
+    """Memory of each message type reachable from the root, without the messages nested in it."""
     found: dict[str, int] = {}
     waiting = [root]
     while waiting:
@@ -102,7 +102,7 @@ def _memory_of_types(root: Descriptor) -> dict[str, int]:
         found[kind.full_name] = _own_memory(kind)
         inner = [field.message_type for field in kind.fields if field.message_type is not None]
         if kind.GetOptions().map_entry:
-            # The value of an entry is made also where the bytes have none.
+            # The value of a map entry is created even if it is absent in the bytes.
             found[kind.full_name] += sum(map(_own_memory, inner))
         waiting += inner
     return found
@@ -113,7 +113,7 @@ def _own_memory(kind: Descriptor) -> int:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number and where it ends; one that is cut off ends behind the data."""
+    """A number and the position after it; a truncated one ends behind the data."""
     number = 0
     for shift in range(0, 70, 7):
         if at >= len(data):

@@ -1,1 +1,1 @@
-"""Which topics there are."""
+"""Topic catalog: the topics of the broker."""

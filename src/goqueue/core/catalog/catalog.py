@@ -1,4 +1,4 @@
-"""Which topics there are. Deciding returns an event and changes nothing; `apply` is the only writer."""
+"""Topic catalog. Commands decide: they return an event and change nothing; `apply` is the only writer."""
 
 from collections.abc import Iterator
 
@@ -66,6 +66,6 @@ class Catalog:
 
 
 def _check_dead_letters(name: TopicName, config: TopicConfig) -> None:
-    """A record that fails would come back for ever."""
+    """Refuse settings under which a failing record would return to its own topic for ever."""
     if config.dead_letter_topic == name:
         raise InvalidRequest(f"{name} cannot be its own dead_letter_topic", hint="name another topic, or none")

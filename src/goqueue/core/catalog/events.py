@@ -1,4 +1,4 @@
-"""What can happen to topics."""
+"""Topic catalog events."""
 
 import msgspec
 

@@ -1,1 +1,1 @@
-"""Records that become visible later: until when, and what happens to them meanwhile."""
+"""Delayed records: their due times and their states."""

@@ -1,11 +1,11 @@
-"""In which order pending offsets come due: a cache beside the instants themselves, never written down.
+"""Agenda of delays: pending offsets in order of due time. A cache beside the due times, never persisted.
 
-An offset is in one of three places. What is near is in the timer wheel. What is beyond its span is far, and enters when
-near. What has come due and has not been removed yet is ripe: it is given out again when asked again, so nothing is lost
-with an event that was decided and never applied.
+An offset is in one of three places. A near one is in the timer wheel. One beyond its span is far, and enters the wheel
+when it is near. One that is due and not yet removed is ripe: it is returned again on each call, so nothing is lost with
+an event that was decided and never applied.
 
-A new agenda is in 1970 and takes everything as far; the first look at the clock sorts that out. What came due while
-nobody looked is therefore due at once.
+A new agenda starts in 1970 and treats everything as far; the first call with the current time sorts it. Offsets that
+came due in between are therefore due at once.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -20,13 +20,13 @@ __all__ = ["Agenda"]
 
 
 class Agenda:
-    """As the wheel does, it asks `due_of` for the instant of every offset that it holds."""
+    """Like the wheel, it asks `due_of` for the due time of every offset that it holds."""
 
     def __init__(self, due_of: Callable[[int], int]) -> None:
         self._due_of = due_of
         self._now = 0
         self._ripe: dict[int, None] = {}
-        # The instant of the first of them, or an earlier one.
+        # The due time of the first far offset, or an earlier instant.
         self._ripe_from = 0
         self._wheel = TimerWheel(due_of)
         self._far = FarPages()
@@ -58,7 +58,7 @@ class Agenda:
             self._far.remove(offset, due)
 
     def due(self, now: int, limit: int) -> list[int]:
-        """The first that are due, by instant, then by offset. They stay here until they are removed."""
+        """The first due offsets, by due time, then by offset. They stay here until they are removed."""
         if now < self._now:
             self._unripen()
         self._now = now
@@ -68,23 +68,23 @@ class Agenda:
         return list(islice(self._ripe, limit))
 
     def next_due(self) -> int | None:
-        """When to call `due` next: never after the next one is due, perhaps before."""
+        """When to call `due` next: never after the next due time, perhaps before."""
         near = self._wheel.next_due()
         if self._ripe:
-            # Something may have been added since with an instant that is earlier still.
+            # Something with an earlier due time may have been added since.
             return self._ripe_from if near is None else min(self._ripe_from, near)
         return self._far.start() if near is None else near
 
     def groups(self) -> Iterator[list[int] | BitMap64]:
-        """All offsets in parts, such that those of a part are due before those of the next."""
+        """All offsets in groups, such that those of a group are due before those of the next."""
         groups = self._wheel.groups()
-        # Something may have been added with an instant before that of one that is ripe.
+        # Something with an earlier due time than a ripe offset may have been added.
         yield [*self._ripe, *next(groups)]
         yield from groups
         yield from self._far.groups()
 
     def _enter(self) -> bool:
-        """Whether anything that was far is near now."""
+        """Move far offsets that are near now into the wheel; True if there were any."""
         has_entered = False
         while self._far.first is not None and self._far.first < self._wheel.end_page:
             page = self._far.first
@@ -106,7 +106,7 @@ class Agenda:
         self._ripe.update(dict.fromkeys(offsets))
 
     def _unripen(self) -> None:
-        """The clock was set back: what was due may not be any more."""
+        """Return ripe offsets to the wheel after the clock was set back: they may not be due any more."""
         ripe, self._ripe = self._ripe, {}
         for offset in ripe:
             self._wheel.add(offset, self._due_of(offset))

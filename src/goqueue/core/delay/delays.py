@@ -1,14 +1,14 @@
-"""The delayed records of one partition: which are hidden until when, and how it ended for the others.
+"""Delays of one partition: due times of pending records, and outcomes of the others.
 
-Commands decide: they return an event and change nothing that is kept; `apply` is the only writer. `Delayed` is applied
-before its records can be read, so there is no moment at which a delayed record is visible. An event about a record that
-is not pending any more changes nothing: whatever crosses a cancellation, the record stays hidden.
+Commands decide: they return an event and change no persistent state; `apply` is the only writer. `Delayed` is applied
+before its records can be read, so a delayed record is visible at no moment. An event about a record that is not pending
+any more changes nothing: after a concurrent cancellation, the record stays hidden.
 
-The one thing commands do move is the agenda, which is never written down and follows from what is.
+Commands do move the agenda, which is never persisted and follows from the persistent state.
 
-A pending delay takes about 125 bytes, measured with a million of them: 106 for its offset and instant in a dictionary,
-the rest in bitmaps. (It is 190 where only one record in a thousand is delayed, as bitmaps are at their best with
-neighbours.) A delay that is over takes from a few bits to two bytes until its record is removed from the log.
+A pending delay takes about 125 bytes, measured with a million of them: 106 for its offset and due time in a dictionary,
+the rest in bitmaps. (It is 190 where only one record in a thousand is delayed, as bitmaps work best with neighbours.) A
+finished delay takes from a few bits to two bytes until its record is removed from the log.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,17 +33,17 @@ from goqueue.model.ids import InstantNs
 __all__ = ["Delays"]
 
 FIRED_TOGETHER = 10_000
-"""So that one event stays small when a great many records are due at once."""
+"""Keeps one event small when a great many records are due at once."""
 
 NARROW = 1_000_000
-"""Offsets up to which it is quicker to cut a range out of a set than to cut off the rest."""
+"""Number of offsets up to which cutting a range out of a set is faster than removing the rest."""
 
 
 _AFTER_ANY_OFFSET = 2**64 - 1
 
 
 class Delays:
-    """Truth in three kinds: instants of what is pending, sets of what is over, and what readers must skip."""
+    """State in three parts: due times of pending records, sets of finished delays, and records hidden from readers."""
 
     def __init__(self) -> None:
         self._clear()
@@ -53,14 +53,14 @@ class Delays:
         self._delivered = BitMap64()
         self._cancelled = BitMap64()
         self._expired = BitMap64()
-        # Whatever is pending, cancelled or expired.
+        # All records that are pending, cancelled or expired.
         self._hidden = BitMap64()
         self._agenda = Agenda(self._dues.__getitem__)
 
-    # Deciding.
+    # Commands.
 
     def schedule(self, offsets: Sequence[int], dues: Sequence[int], *, now: InstantNs) -> Delayed | None:
-        """Delay new records, each until its instant. Those that are immediate are left out; None when all are."""
+        """Delay new records, each until its due time. Those due at once are left out; None when all are."""
         assert len(offsets) == len(dues)
         if not dues or is_immediate(max(dues), now=now):
             return None
@@ -75,52 +75,52 @@ class Delays:
         return Delayed(packed, pack(dues))
 
     def cancel(self, *offsets: int) -> Cancelled:
-        """None of these is ever delivered. All of them must be pending, or nothing happens."""
+        """Cancel these records, which are then never delivered. All must be pending, or nothing happens."""
         self._check_pending(offsets, "cancelled")
         return Cancelled(pack(offsets))
 
     def expire(self, *offsets: int) -> Expired:
-        """The time to live of these ended first; they stay hidden. All must be pending, or nothing happens."""
+        """Expire these records before they are due; they stay hidden. All must be pending, or nothing happens."""
         self._check_pending(offsets, "expired")
         return Expired(pack(offsets))
 
     def reschedule(self, offset: int, due: int) -> Rescheduled:
-        """Change the instant of a pending record. An instant in the past makes it due at once."""
+        """Change the due time of a pending record. An instant in the past makes it due at once."""
         self._check_pending((offset,), "rescheduled")
         check_latest(due)
         return Rescheduled(pack((offset,)), pack((max(due, 0),)))
 
     def fire(self, *, now: InstantNs, limit: int = FIRED_TOGETHER) -> Fired | None:
-        """What is due, by instant, then by offset; None when nothing is.
+        """Records that are due, by due time, then by offset; None when none is.
 
-        Never early, by the nanosecond. When more than `limit` are due, `next_due` stays in the past: apply and ask
+        Never early, to the nanosecond. When more than `limit` are due, `next_due` stays in the past: apply and ask
         again. Without applying, the answer stays the same.
         """
         due = self._agenda.due(now, limit)
         return Fired(pack(due)) if due else None
 
-    # What there is to see.
+    # Queries.
 
     @property
     def has_any(self) -> bool:
-        """Whether there is anything to remember, also of delays that are over."""
+        """Whether there is any state, finished delays included."""
         return bool(self._hidden or self._delivered)
 
     def __len__(self) -> int:
-        """How many are pending."""
+        """Number of pending delays."""
         return len(self._dues)
 
     def count(self, state: DelayState) -> int:
-        """How many are in this state, of records that are in the log."""
+        """Number of records in the log in this state."""
         return len(self._dues) if state is DelayState.PENDING else len(self._over()[state])
 
     def next_due(self) -> InstantNs | None:
-        """When to call `fire` next: never after the next record is due, perhaps before. Ask after every event."""
+        """When to call `fire` next: never after the next due time, perhaps before. Ask after every event."""
         due = self._agenda.next_due()
         return None if due is None else InstantNs(due)
 
     def first_pending(self) -> int | None:
-        """The first record in the log that is still to be due."""
+        """The first pending record in the log."""
         return min(self._dues, default=None)
 
     def hides(self, offset: int) -> bool:
@@ -132,18 +132,18 @@ class Delays:
         return bool(self._hidden)
 
     def pending(self) -> BitMap64:
-        """The records that are still to be due; not to be changed."""
+        """The pending records; not to be changed."""
         over = self.never_due()
         return self._hidden - over if over else self._hidden
 
     def never_due(self) -> BitMap64:
-        """The records that stay hidden for good, as they were cancelled or expired; not to be changed."""
+        """The records hidden for good, as they were cancelled or expired; not to be changed."""
         if not self._expired:
             return self._cancelled
         return self._cancelled | self._expired if self._cancelled else self._expired
 
     def hidden(self, first: int, end: int) -> BitMap64:
-        """The records from `first` up to and without `end` that readers must skip now. 2 µs for a few hundred."""
+        """Records from `first` up to, but not including, `end` that readers must skip now. 2 µs for a few hundred."""
         if not self._hidden or first >= end:
             return BitMap64()
         if end - first <= NARROW:
@@ -154,7 +154,7 @@ class Delays:
         return within
 
     def lookup(self, offset: int) -> DelayStatus | None:
-        """None for a record that was never delayed, or is not in the log any more."""
+        """None for a record that was never delayed or has left the log."""
         due = self._dues.get(offset)
         if due is not None:
             return DelayStatus(DelayState.PENDING, InstantNs(due))
@@ -164,16 +164,16 @@ class Delays:
         return None
 
     def by_state(self, offsets: BitMap64) -> dict[DelayState, BitMap64]:
-        """As `lookup`, for many at once; those of which nothing is known are left out."""
+        """Like `lookup`, for many records; those without a delay are left out."""
         found = {state: offsets & over for state, over in self._over().items()}
         pending = (offsets & self._hidden) - found[DelayState.CANCELLED] - found[DelayState.EXPIRED]
         return {DelayState.PENDING: pending, **found}
 
     def listing(self, *, skip: int = 0, limit: int = 100) -> list[PendingDelay]:
-        """Pending delays by instant, then by offset.
+        """Pending delays by due time, then by offset.
 
-        Slots of the wheel that are skipped are only counted, and only those that the page touches are sorted. That is
-        quick unless very many are due within the same slot: a slot of a million takes up to a second.
+        Slots of the wheel before the page are only counted, and only those that the page touches are sorted. That is
+        fast unless very many records are due within the same slot: a slot of a million takes up to a second.
         """
         page: list[PendingDelay] = []
         for group in self._agenda.groups():
@@ -187,7 +187,7 @@ class Delays:
             skip = 0
         return page
 
-    # Applying.
+    # Events.
 
     def apply(self, event: DelayEvent) -> None:
         match event:
@@ -204,12 +204,12 @@ class Delays:
                     self._move(offset, due)
 
     def forget_below(self, start: int) -> None:
-        """The log begins here now, as its segments say, also after a restart."""
+        """Drop state below the log start offset, also after a restart."""
         if any(some and some.min() < start for some in (self._hidden, self._delivered)):
             self._forget(start)
 
     def forget_from(self, end: int) -> None:
-        """The log ends here after all: records that get these offsets later have nothing to do with what is known."""
+        """Drop state from this offset on: the log was truncated, and later records with these offsets are others."""
         for offset in self.hidden(end, _AFTER_ANY_OFFSET):
             self._withdraw(offset)
         for some in self._sets():
@@ -243,14 +243,14 @@ class Delays:
             some.remove_range(0, below)
 
     def _withdraw(self, offset: int) -> bool:
-        """Not pending any more, if it was."""
+        """Remove from the pending records; False if it was not pending."""
         due = self._dues.pop(offset, None)
         if due is None:
             return False
         self._agenda.remove(offset, due)
         return True
 
-    # Surviving a restart.
+    # Snapshots.
 
     def snapshot(self) -> KeptDelays:
         pending = self._hidden - self._cancelled - self._expired
@@ -259,7 +259,7 @@ class Delays:
         return KeptDelays(_packed(pending), dues, *map(_packed, over))
 
     def restore(self, kept: KeptDelays) -> None:
-        """About half a second for a million pending delays, a second on a busy machine."""
+        """Takes about half a second for a million pending delays, a second on a busy machine."""
         self._clear()
         self._hidden = BitMap64.deserialize(kept.pending)
         self._dues.update(zip(self._hidden, unpack(kept.dues), strict=True))
@@ -269,7 +269,7 @@ class Delays:
         self._expired = BitMap64.deserialize(kept.expired)
         self._hidden |= self._cancelled | self._expired
 
-    # Parts.
+    # Event handlers.
 
     def _over(self) -> dict[DelayState, BitMap64]:
         return {
@@ -281,7 +281,7 @@ class Delays:
     def _sets(self) -> tuple[BitMap64, ...]:
         return self._hidden, self._delivered, self._cancelled, self._expired
 
-    # Steps that commands share.
+    # Steps shared by commands.
 
     def _check_pending(self, offsets: Iterable[int], wish: str) -> None:
         for offset in offsets:
@@ -290,5 +290,5 @@ class Delays:
 
 
 def _packed(offsets: BitMap64) -> bytes:
-    """Equal sets give equal bytes: made anew, because the form that a bitmap takes inside depends on its past."""
+    """Equal sets give equal bytes: the set is rebuilt, because the encoding of a bitmap depends on its history."""
     return bytes(BitMap64(offsets.to_array()).serialize())

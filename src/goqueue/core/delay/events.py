@@ -1,4 +1,4 @@
-"""What can happen to delayed records, and what is kept of them. Offsets and instants are packed as in `packing`."""
+"""Delay events and snapshots. Offsets and due times are packed as in `packing`."""
 
 import msgspec
 
@@ -14,21 +14,21 @@ __all__ = [
 
 
 class Delayed(msgspec.Struct, frozen=True, array_like=True, tag="delayed"):
-    """These records are hidden until their instants, one for each. Written together with the records themselves."""
+    """These records are hidden, each until its due time. Written together with the records themselves."""
 
     offsets: bytes
     dues: bytes
 
 
 class Rescheduled(msgspec.Struct, frozen=True, array_like=True, tag="rescheduled"):
-    """These pending records have other instants now."""
+    """These pending records have new due times."""
 
     offsets: bytes
     dues: bytes
 
 
 class Cancelled(msgspec.Struct, frozen=True, array_like=True, tag="cancelled"):
-    """These records are never to be delivered."""
+    """These records are never delivered."""
 
     offsets: bytes
 
@@ -49,10 +49,10 @@ DelayEvent = Delayed | Rescheduled | Cancelled | Fired | Expired
 
 
 class KeptDelays(msgspec.Struct, frozen=True, array_like=True):
-    """Everything there is to remember of one partition, in a form that does not depend on how it came about.
+    """Snapshot of one partition, in a form that does not depend on its history.
 
-    Pending offsets ascend, `dues` are packed in the same order. The other sets are compressed bitmaps, in the
-    portable 64-bit format of Roaring.
+    Pending offsets ascend, `dues` are packed in the same order. The other sets are compressed bitmaps, in the portable
+    64-bit format of Roaring.
     """
 
     pending: bytes

@@ -1,6 +1,6 @@
-"""Delays too far ahead for the timer wheel, in pages as wide as a slot of its top level.
+"""Far delays: due times beyond the span of the timer wheel, in pages as wide as a slot of its top level.
 
-They are what makes any delay possible, however long: a page enters the wheel in one step when it is near enough.
+They make delays of any length possible: a page enters the wheel in one step when it is near enough.
 """
 
 from collections import defaultdict
@@ -14,22 +14,22 @@ __all__ = ["FarPages"]
 
 
 class FarPages:
-    """Offsets by page, the pages numbered as those of the wheel."""
+    """Offsets by page; pages are numbered like those of the wheel."""
 
     def __init__(self) -> None:
         self._pages: dict[int, BitMap64] = {}
         self.first: int | None = None
-        """The first page there is."""
+        """The first page."""
 
     def __len__(self) -> int:
         return sum(map(len, self._pages.values()))
 
     def start(self) -> int | None:
-        """An instant at or before the first."""
+        """An instant at or before the first due time."""
         return None if self.first is None else self.first * PAGE_NS
 
     def add(self, entries: Iterable[tuple[int, int]]) -> None:
-        """Offsets with their instants."""
+        """Add offsets with their due times."""
         by_page: defaultdict[int, list[int]] = defaultdict(list)
         for offset, due in entries:
             by_page[due // PAGE_NS].append(offset)
@@ -49,13 +49,13 @@ class FarPages:
             self._drop(page)
 
     def take(self, page: int) -> BitMap64:
-        """The page as a whole, which is not here afterwards."""
+        """Remove a page and return it."""
         offsets = self._pages[page]
         self._drop(page)
         return offsets
 
     def groups(self) -> Iterator[BitMap64]:
-        """The pages in order."""
+        """All pages in order."""
         for page in sorted(self._pages):
             yield self._pages[page]
 

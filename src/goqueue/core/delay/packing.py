@@ -1,4 +1,4 @@
-"""Whole numbers as bytes, to write down many offsets or instants at once: unsigned, 8 bytes each, little-endian."""
+"""Packed integers: many offsets or due times as bytes, unsigned, 8 bytes each, little-endian."""
 
 import sys
 from array import array
@@ -17,7 +17,7 @@ def pack(numbers: Iterable[int]) -> bytes:
 
 
 def unpack(packed: bytes) -> Sequence[int]:
-    """As an array, which bitmaps take in without a look at each number."""
+    """The integers as an array, which bitmaps read without a Python object for each."""
     numbers = array("Q", packed)
     if _SWAPPED:
         numbers.byteswap()

@@ -1,4 +1,4 @@
-"""The states of a delayed record, how a delay is seen from outside, and what is refused."""
+"""Delay states, the public view of a delay, and refusals."""
 
 from enum import Enum
 from typing import NamedTuple
@@ -9,11 +9,11 @@ from goqueue.model.ids import InstantNs
 __all__ = ["LATEST_NS", "DelayState", "DelayStatus", "PendingDelay", "check_latest", "is_immediate", "refusal"]
 
 LATEST_NS = InstantNs(2**63 - 1)
-"""In the year 2262: elsewhere, instants are kept in 64 bits with a sign."""
+"""In the year 2262: elsewhere, instants are signed 64-bit integers."""
 
 
 class DelayState(Enum):
-    """Every delay begins as pending and ends as one of the others, for good."""
+    """Every delay begins as pending and ends in one of the other states, for good."""
 
     PENDING = "pending"
     DELIVERED = "delivered"
@@ -22,21 +22,21 @@ class DelayState(Enum):
 
 
 class DelayStatus(NamedTuple):
-    """The instant is known as long as the delay is pending."""
+    """The due time is known while the delay is pending."""
 
     state: DelayState
     due: InstantNs | None
 
 
 class PendingDelay(NamedTuple):
-    """A delay as it is listed."""
+    """An entry of a list of delays."""
 
     offset: int
     due: InstantNs
 
 
 def is_immediate(due: int, *, now: InstantNs) -> bool:
-    """Whether there is nothing to wait for: such a record is like any other, and no delay of it is kept."""
+    """Whether the record is due already: it is then a normal record, and no delay is kept."""
     return due <= now
 
 
@@ -46,7 +46,7 @@ def check_latest(due: int) -> None:
 
 
 def refusal(offset: int, wish: str, status: DelayStatus | None) -> InvalidRequest:
-    """Why a record that is not pending cannot be changed as wished."""
+    """The error for a change of a record that is not pending."""
     if status is None:
         why, hint = "it is not delayed", "look for it in the list of delays"
     else:

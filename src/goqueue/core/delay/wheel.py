@@ -1,4 +1,4 @@
-"""A hierarchical timer wheel: which of many offsets is due next, with adding and cancelling in constant time.
+"""Timer wheel, hierarchical: the next due offset among many, with adding and cancelling in constant time.
 
 | level | slots | a slot is | the level is |
 |-------|-------|-----------|--------------|
@@ -8,14 +8,14 @@
 | 3     | 64    | 2.91 h    | 7.76 days    |
 
 Time is counted in ticks of 10 ms. An entry is at the lowest level at which one turn holds both its tick and the tick
-the wheel is at. So its place follows from its instant and the wheel's tick alone: cancelling needs no search and
-leaves nothing behind. When the wheel moves, everything in the slots passed is due, and only the one slot it arrives in
-is spread over the levels below; empty stretches cost nothing, however long. When the clock was set back, the levels
-below the one that turns are gathered into the slot they came from.
+the wheel is at. So its slot follows from its due time and the wheel's tick alone: cancelling needs no search and leaves
+nothing behind. When the wheel advances, everything in the slots passed is due, and only the one slot it arrives in is
+spread over the levels below; empty ranges cost nothing, however long. When the clock was set back, the levels below the
+one that turns are collected into the slot they came from.
 
-A slot is a compressed bitmap, a few bytes per entry; slots are found by their number counted from 1970, so that
-none is ever mistaken for one of another turn. Entries of the tick the wheel is at, and older ones, are held in order
-in front of the levels: they are compared by the nanosecond, so nothing is early or late by part of a tick.
+A slot is a compressed bitmap, a few bytes per entry; slots are keyed by their number counted from 1970, so that no
+slot is mistaken for one of another turn. Entries of the wheel's tick, and older ones, are held in order in front of the
+levels: they are compared by the nanosecond, so nothing is early or late by part of a tick.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -32,7 +32,7 @@ _SLOT_BITS = (0, 8, 14, 20)
 _TOP = len(_SLOT_BITS) - 1
 _TOP_SLOTS = 64
 _LEVEL_OF_BITS = (0,) * 9 + (1,) * 6 + (2,) * 6 + (3,) * 44
-"""The level of an entry, by the number of the highest bit in which its tick differs from the wheel's."""
+"""The level of an entry, by the position of the highest bit in which its tick differs from the wheel's."""
 
 PAGE_NS = TICK_NS << _SLOT_BITS[_TOP]
 """The width of a slot of the top level. A page is the span of such a slot, numbered from 1970."""
@@ -41,9 +41,9 @@ _AFTER_ANY_OFFSET = 1 << 64
 
 
 class TimerWheel:
-    """Holds offsets, not instants: `due_of` must know the instant of each offset for as long as it is in here.
+    """Holds offsets, not due times: `due_of` must know the due time of each offset while it is in the wheel.
 
-    Begins in 1970, where nothing of today fits; the first `advance` brings it to the present.
+    Begins in 1970, where no current due time fits; the first `advance` moves it to the present.
     """
 
     def __init__(self, due_of: Callable[[int], int]) -> None:
@@ -79,7 +79,7 @@ class TimerWheel:
         slot.add(offset)
 
     def add_page(self, page: int, offsets: BitMap64) -> None:
-        """All entries of a page at once: for one that is still to come, in one step."""
+        """Add all entries of a page, in one step if the page is still to come."""
         assert page < self.end_page, "beyond the span of the wheel"
         if page <= self._tick >> _SLOT_BITS[_TOP]:
             self._spread(offsets)
@@ -87,7 +87,7 @@ class TimerWheel:
             self._levels[_TOP].setdefault(page, BitMap64()).update(offsets)
 
     def cancel(self, offset: int, due: int) -> bool:
-        """Whether it was there, with this instant."""
+        """Remove the offset; False if it was not there with this due time."""
         tick = due // TICK_NS
         if tick <= self._tick:
             at = bisect_left(self._front, (due, offset))
@@ -105,9 +105,9 @@ class TimerWheel:
         return True
 
     def advance(self, now: int) -> list[int]:
-        """Take out exactly what is due: by instant, then by offset.
+        """Remove and return exactly the due offsets: by due time, then by offset.
 
-        The cost is that of what is due and of the one slot arrived in, about half a microsecond for each entry. An
+        The cost is that of the due entries and of the one slot arrived in, about half a microsecond for each entry. An
         entry is in a slot arrived in three times at most, however long it waits.
         """
         tick = now // TICK_NS
@@ -123,7 +123,7 @@ class TimerWheel:
         return due
 
     def next_due(self) -> int | None:
-        """When to call `advance` next: never after the next entry is due, perhaps before."""
+        """When to call `advance` next: never after the next due time, perhaps before."""
         if self._front:
             return self._front[0][0]
         for slots, bits in zip(self._levels, _SLOT_BITS, strict=True):
@@ -132,7 +132,7 @@ class TimerWheel:
         return None
 
     def groups(self) -> Iterator[list[int] | BitMap64]:
-        """All entries in parts, such that those of a part are due before those of the next."""
+        """All entries in groups, such that those of a group are due before those of the next."""
         yield [offset for _, offset in self._front]
         for slots in self._levels:
             for number in sorted(slots):
@@ -144,7 +144,7 @@ class TimerWheel:
             add(offset, due_of(offset))
 
     def _forward(self, tick: int) -> list[int]:
-        """What is due in the slots passed, in order. Later entries of the tick arrived at are in front afterwards."""
+        """Entries due in the slots passed, in order. Later entries of the tick arrived at are moved to the front."""
         turned = _LEVEL_OF_BITS[(tick ^ self._tick).bit_length()]
         arrived = tick >> _SLOT_BITS[turned]
         passed = [slot for slots in self._levels[:turned] for slot in slots.values()]
@@ -158,7 +158,7 @@ class TimerWheel:
         self.end_page = max(self.end_page, (tick >> _SLOT_BITS[_TOP]) + _TOP_SLOTS)
         if arrived in slots:
             self._spread(slots.pop(arrived))
-        # Offsets come out of the union in order, and sorting keeps that order among equal instants.
+        # The union yields offsets in order, and the stable sort keeps that order among equal due times.
         return late + sorted(BitMap64().union(*passed), key=self._due_of)
 
     def _back(self, tick: int) -> None:

@@ -1,1 +1,1 @@
-"""A queue over the log: which group has done what with which record."""
+"""Queue over the log: the progress of each group through the records."""

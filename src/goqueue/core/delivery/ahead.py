@@ -1,4 +1,4 @@
-"""The next records of a lane, looked up some polls in advance: to find them one poll at a time costs as much again."""
+"""Read-ahead of a lane: its next records, looked up some polls in advance, as a lookup doubles the cost of a poll."""
 
 from array import array
 from bisect import bisect_left
@@ -9,21 +9,21 @@ from pyroaring import BitMap64
 __all__ = ["Ahead", "Lanes"]
 
 KEPT = 512
-"""4 KB, of a lane that has a backlog."""
+"""4 KB per lane with a backlog."""
 WINDOW = 2048
-"""Looked through at first, and twice as much as before where too few are found: a lane may be dense or rare."""
+"""The first window searched; it doubles while too few records are found, as a lane may be dense or rare."""
 
 
 class Lanes(Protocol):
-    """Which records of the partition are in which lane. Of those that may be delivered none changes its lane."""
+    """The lanes of the partition's records. A deliverable record never changes its lane."""
 
     def within(self, priority: int, first: int, end: int) -> BitMap64: ...
 
 
 class Ahead:
-    """Of one lane in one group. `end` is behind all that may be delivered by now; `first` mostly goes on.
+    """Read-ahead of one lane in one group. `end` is behind all deliverable records; `first` mostly increases.
 
-    It goes back where what was decided could not be written: then they are looked up once more.
+    `first` goes back when a decision could not be written: its records are then looked up again.
     """
 
     __slots__ = ("_first", "_lanes", "_offsets", "_priority", "_upto")
@@ -33,20 +33,20 @@ class Ahead:
         self._priority = priority
         self._offsets = array("Q")
         self._first = self._upto = 0
-        """All offsets of the lane from the first up to the second one are known."""
+        """All offsets of the lane between these two are known."""
 
     def find(self, first: int, end: int, limit: int) -> "array[int]":
-        """The first offsets of the lane in a range, in order, as many as `limit`."""
+        """The first offsets of the lane in a range, in order, at most `limit`."""
         at = self._at(first, end, limit)
         return self._offsets[at : at + limit]
 
     def count(self, first: int, end: int, enough: int) -> int:
-        """How many there are in a range; any number from `enough` on if there are more."""
+        """Number of offsets in a range; any number from `enough` on if there are more."""
         at = self._at(first, end, enough)
         return len(self._offsets) - at
 
     def _at(self, first: int, end: int, wanted: int) -> int:
-        """Where the known offsets of the range begin, once there are as many as wanted or no more."""
+        """Index of the first known offset of the range, after looking up `wanted` offsets or all there are."""
         if first < self._first:
             self._offsets, self._first, self._upto = array("Q"), first, first
         at = bisect_left(self._offsets, first)

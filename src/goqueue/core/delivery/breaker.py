@@ -1,4 +1,4 @@
-"""A breaker over dead letters: too many of them within a minute, and something is wrong with more than the records."""
+"""Circuit breaker for dead letters: too many of them within a minute mean a fault beyond single records."""
 
 from collections import deque
 
@@ -8,22 +8,22 @@ __all__ = ["WINDOW_NS", "Breaker"]
 
 WINDOW_NS = 60 * 1_000_000_000
 STEP_NS = 1_000_000_000
-"""Counts are kept by the second, so that a minute costs no more than sixty of them."""
+"""Counts are kept per second, so a minute has at most sixty of them."""
 
 
 class Breaker:
-    """Of one group in one topic."""
+    """The breaker of one group in one topic."""
 
     def __init__(self) -> None:
         self._steps: deque[tuple[int, int]] = deque()
         self._count = 0
 
     def add(self, count: int, limit: int | None, *, now: InstantNs) -> bool:
-        """So many more; whether that is over the limit for a minute. Then it starts to count from nothing."""
+        """Count more dead letters; True if the limit for a minute is exceeded. The count then restarts at zero."""
         self._forget(now)
         step = now // STEP_NS
         if self._steps and self._steps[-1][0] >= step:
-            # Time may be set back.
+            # The clock may have been set back.
             step, before = self._steps.pop()
             self._steps.append((step, before + count))
         else:
@@ -36,7 +36,7 @@ class Breaker:
         return True
 
     def count(self, *, now: InstantNs) -> int:
-        """How many within the last minute."""
+        """Number of dead letters within the last minute."""
         self._forget(now)
         return self._count
 

@@ -1,11 +1,11 @@
-"""What one group has done with the records of one partition: a queue over the log.
+"""Delivery state of one group in one partition: a queue over the log.
 
-Nothing is kept for a record that was never touched, and next to nothing for one that is done with: the log before
-`floor` is settled, and behind it there are sparse sets. So one record that is held for an hour costs as much when ten
-million others pass it as when none do, and holds up none of them.
+Nothing is kept for a record that was never delivered, and next to nothing for a settled one: the log before `floor` is
+settled, and behind it there are sparse sets. So a record that is held for an hour costs the same when ten million
+others pass it as when none do, and blocks none of them.
 
-Commands decide: they return an event and change nothing that is kept; `apply` is the only writer. What is ready follows
-from what is kept: `again` are records behind the frontiers that may be delivered now.
+Commands decide: they return an event and change no persistent state; `apply` is the only writer. Readiness follows from
+that state: `again` are records behind the frontiers that may be delivered now.
 """
 
 import heapq
@@ -47,11 +47,11 @@ LONGEST_REASON = 300
 NONE_MOVED: Mapping[int, int] = {}
 NOTHING = BitMap64()
 NO_KEY_ORDER = KeyOrder()
-"""Both stay empty."""
+"""Shared by all groups without key order; it stays empty."""
 
 
 class Lanes(Protocol):
-    """Which records of the partition are in which lane; false when all of them are normal."""
+    """The lanes of the partition's records; false when all are normal."""
 
     def __bool__(self) -> bool: ...
     def take(self, priority: int, first: int, end: int, limit: int) -> list[int]: ...
@@ -62,7 +62,7 @@ class Lanes(Protocol):
 
 
 class _OneLane:
-    """All records are alike."""
+    """Lanes of a partition in which all records have the same priority."""
 
     def __bool__(self) -> bool:
         return False
@@ -84,7 +84,7 @@ class _OneLane:
 
 
 class Attempts(NamedTuple):
-    """How often a record was delivered and how often that failed, and the last failures."""
+    """Number of deliveries and of failed attempts of a record, and the last failures."""
 
     deliveries: int
     failures: int
@@ -92,7 +92,7 @@ class Attempts(NamedTuple):
 
 
 class Looked(NamedTuple):
-    """What a poll found on its way: all of it is written down with the lease."""
+    """Records found and records skipped by a poll: all of it is written with the lease."""
 
     taken: Sequence[int]
     frontiers: Mapping[int, int]
@@ -103,7 +103,7 @@ class Looked(NamedTuple):
 
 
 class Returns(NamedTuple):
-    """Records of one grant that come back."""
+    """Records of one grant that return to the queue."""
 
     grant: int
     offsets: Sequence[int]
@@ -111,31 +111,31 @@ class Returns(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """How many records of each lane may be delivered, and which of all is the first in the log."""
+    """Number of deliverable records in each lane, and the first of all of them in the log."""
 
     ready: list[int]
     first: int | None
 
 
 class Standing(NamedTuple):
-    """Where one record is on its way through the queue."""
+    """State of one record in the queue."""
 
     state: State
     attempts: Attempts
     until: InstantNs | None = None
-    """Until when it is leased, or rests."""
+    """End of the lease or of the pause."""
     consumer: str = ""
 
 
 class Retries(NamedTuple):
-    """What is tried again, as an event, and what has failed too often."""
+    """Records to retry, as an event, and records that have failed too often."""
 
     event: Returned | None
     exhausted: list[int]
 
 
 class Delivery:
-    """`lanes` is the partition's."""
+    """`lanes` is shared with the partition."""
 
     __slots__ = (
         "_again",
@@ -165,9 +165,9 @@ class Delivery:
         self._grants = Grants(self._in_flight)
         self.is_open = False
         self.in_key_order = False
-        """Then there is one lane only: a key has one order, whatever the priorities of its records."""
+        """With key order there is one lane only: a key has one order, whatever the priorities of its records."""
         self.leased_at = InstantNs(0)
-        """When something was leased last."""
+        """Time of the last lease."""
         self._start(0)
 
     def _start(self, floor: int) -> None:
@@ -175,29 +175,29 @@ class Delivery:
         self._frontiers = [floor] * LANES
         self._settled = BitMap64()
         self._asleep = BitMap64()
-        # The leases before count no more.
+        # Leases granted before no longer count.
         self._grants.count_in(InFlight())
         self._grants = Grants(self._in_flight)
         self._attempts: dict[int, Attempts] = {}
         self._resting: dict[int, InstantNs] = {}
         self._rest_heap: list[tuple[InstantNs, int]] = []
         self._rested = NOTHING
-        """Of the resting records those whose pause is over: they are ready, and keep their times for snapshots."""
+        """Resting records whose pause is over: they are ready, and keep their times for snapshots."""
         # Most queues have nothing in most of these, and there may be very many queues.
         self._again = [NOTHING] * LANES
         self._ahead: dict[int, Ahead] = {}
         self._key_order = KeyOrder() if self.in_key_order else NO_KEY_ORDER
         self._ends: dict[int, int] = {}
-        """The grants under which records ended, where that is not plain; of dead letters they are negative."""
+        """Grants under which records ended, kept where it is not evident; negative for dead letters."""
 
-    # What a poll asks.
+    # Questions of a poll.
 
     def open(self, offset: int, *, in_key_order: bool, last_grant: int = 0) -> Opened:
-        """Before anything else: where to begin, and whether keys have an order."""
+        """The first event: the start offset, and whether keys are ordered."""
         return Opened(offset, in_key_order, last_grant)
 
     def has_ready(self, end: int, *, now: InstantNs) -> bool:
-        """Whether `ready` would count any. Most queues are asked at each publish and poll, so no other is called."""
+        """Whether `ready` would count any record. Called alone for most queues at each publish and poll."""
         if self._rest_heap:
             self._wake_rested(now)
         if any(self._again):
@@ -208,16 +208,16 @@ class Delivery:
 
     @property
     def has_again(self) -> bool:
-        """Whether there are records behind the frontiers that may be delivered, of those that `ready` counted."""
+        """Whether deliverable records are behind the frontiers, of those that `ready` counted."""
         return any(self._again)
 
     def ready(
         self, end: int, *, now: InstantNs, enough: int | None = None, frontiers: Mapping[int, int] = NONE_MOVED
     ) -> list[int]:
-        """How many records of each lane may be delivered, at most: among the new ones may be some that are hidden.
+        """Upper bound of deliverable records in each lane: among the new ones, some may be hidden.
 
-        A lane that has `enough` may have any number from there on: to count a long backlog takes time at every poll.
-        With `frontiers` as they will be, it is what leases leave that are decided and not applied yet.
+        For a lane that has `enough`, any number from there on may be returned: counting a long backlog takes time at
+        every poll. With future `frontiers`, it is the rest after leases that are decided and not applied yet.
         """
         self._wake_rested(now)
         counts = list(map(len, self._again))
@@ -233,20 +233,20 @@ class Delivery:
         return counts
 
     def again(self, lane: int, limit: int) -> list[int]:
-        """Records behind the frontier whose turn it is, the oldest first."""
+        """Deliverable records behind the frontier, the oldest first."""
         found = self._again[lane]
         return list(islice(found, limit)) if found else []
 
     def frontier(self, lane: int) -> int:
-        """From here on, no record of the lane was ever looked at."""
+        """The first offset of the lane that no poll has reached."""
         return max(self._frontiers[lane], self._floor)
 
     def fresh(self, lane: int, limit: int, end: int, first: int | None = None) -> Sequence[int]:
-        """Records of the lane that were never looked at, from the frontier on, or from behind it."""
+        """Records of the lane that no poll has reached, from the frontier or from `first` on."""
         if first is None:
             first = self.frontier(lane)
         if lane == NORMAL and not self._lanes:
-            # They lie side by side, so there is no need to write them out.
+            # They are contiguous, so a range is enough.
             return range(first, max(first, min(end, first + limit)))
         return self._ahead_in(lane).find(first, end, limit)
 
@@ -256,9 +256,9 @@ class Delivery:
     def lease(
         self, looked: Looked, consumer: str, *, deadline: InstantNs, now: InstantNs, behind: int = 0
     ) -> Leased | None:
-        """None when nothing was found and nothing passed over.
+        """None when no record was found and none was skipped.
 
-        It may come `behind` other leases that are decided and not applied yet, whose frontiers it repeats.
+        It may follow `behind` other leases that are decided and not applied yet, whose frontiers it repeats.
         """
         if not (looked.taken or looked.asleep or looked.skipped or looked.deferred):
             return None
@@ -281,10 +281,10 @@ class Delivery:
             tuple(looked.deferred),
         )
 
-    # What a consumer says.
+    # Requests of consumers.
 
     def settle(self, offsets_by_grant: Mapping[int, Offsets], *, is_dead: bool = False) -> Settled:
-        """All of them must be leased under their grants. Dead letters are settled with the copies that are made."""
+        """All records must be leased under their grants. Dead letters are settled with the copies that are written."""
         parts = [self.part_of(number, offsets) for number, offsets in offsets_by_grant.items()]
         return Settled(tuple(parts), is_dead)
 
@@ -294,7 +294,7 @@ class Delivery:
         return PartOfGrant(number, pack(offsets))
 
     def fail(self, returns: Returns, policy: RetryPolicy, *, pause_ms: int | None = None, now: InstantNs) -> Retries:
-        """Records that were not done, each to be tried again after its pause, unless it has failed too often."""
+        """Failed records: each is retried after its pause, unless it has failed too often."""
         self._check_leased(returns.grant, returns.offsets)
         again, visible, exhausted = [], [], []
         for offset in sorted(returns.offsets):
@@ -311,7 +311,7 @@ class Delivery:
         return Retries(Returned(now, returns.grant, tuple(again), tuple(visible), reason), exhausted)
 
     def give_back(self, returns: Returns, *, now: InstantNs) -> Returned:
-        """Untouched: somebody else may have them at once."""
+        """Release unprocessed records: another consumer may have them at once."""
         self._check_leased(returns.grant, returns.offsets)
         ordered = tuple(sorted(returns.offsets))
         return Returned(now, returns.grant, ordered, (now,) * len(ordered), returns.reason, is_failure=False)
@@ -331,25 +331,25 @@ class Delivery:
         return found is not None and offset in found.records
 
     def is_asleep(self, offset: int) -> bool:
-        """Whether it was hidden when it was looked at, and was never delivered since."""
+        """Whether the record was hidden when a poll reached it and has not been delivered since."""
         return offset in self._asleep
 
     def is_settled(self, offset: int) -> bool:
         return offset < self._floor or offset in self._settled
 
     def has_acked(self, grant: int, offset: int) -> bool:
-        """Whether the record was acknowledged under this grant, as far as is known: then that may be said again.
+        """Whether the record was acknowledged under this grant, as far as is known: repeating the ack is then safe.
 
-        It is known of the last records that had other deliveries. Whoever was too late with one of them is told so,
-        as the record may be a dead letter now.
+        It is known only of recently ended records that had several deliveries. A late ack of one of them is refused, as
+        the record may be a dead letter now.
         """
         return self.is_settled(offset) and self._ends.get(offset, grant) == grant
 
     def has_buried(self, grant: int, offset: int) -> bool:
-        """As `has_acked`, for a dead letter."""
+        """Like `has_acked`, for a dead letter."""
         return self.is_settled(offset) and self._ends.get(offset) == -grant
 
-    # What time, operators and the log bring.
+    # Effects of time, operators and the log.
 
     def overdue(self, *, now: InstantNs, most: int) -> list[tuple[Grant, list[int]]]:
         return self._grants.overdue(now, most)
@@ -358,19 +358,19 @@ class Delivery:
         return self._grants.next_deadline()
 
     def next_rested(self) -> InstantNs | None:
-        """When the next record that rests may be tried again."""
+        """When the next resting record may be retried."""
         while self._rest_heap and self._resting.get(self._rest_heap[0][1]) != self._rest_heap[0][0]:
             heapq.heappop(self._rest_heap)
         return self._rest_heap[0][0] if self._rest_heap else None
 
     def wake(self, is_hidden: Callable[[int], bool]) -> None:
-        """Records that slept and are hidden no more may be delivered. Not an event: it follows from the delays."""
+        """Make sleeping records that are no longer hidden deliverable. Not an event: it follows from the delays."""
         for offset in self._asleep:
             if not is_hidden(offset):
                 self._deliver_again(offset)
 
     def wake_these(self, offsets: Iterable[int]) -> bool:
-        """As `wake`, for records that have just fallen due; whether one of them was asleep here."""
+        """Like `wake`, for records that have just become due; True if one of them was asleep here."""
         woken = [offset for offset in offsets if offset in self._asleep]
         for offset in woken:
             self._deliver_again(offset)
@@ -380,14 +380,14 @@ class Delivery:
         return Repositioned(offset)
 
     def forget_below(self, offset: int) -> Forgotten | None:
-        """The log begins here now, or everything before is done with; None when that is no news."""
+        """Drop records below the log start offset, or below a committed offset; None when nothing changes."""
         return Forgotten(offset) if offset > self._floor else None
 
-    # What there is to see.
+    # Queries.
 
     @property
     def floor(self) -> int:
-        """Everything before it is settled: the committed offset."""
+        """The committed offset: everything before it is settled."""
         return self._floor
 
     @property
@@ -399,12 +399,12 @@ class Delivery:
         return len(self._grants)
 
     def resting_count(self, *, now: InstantNs) -> int:
-        """Records whose pause after a failure is not over; the others are ready."""
+        """Number of records whose pause after a failure is not over; the others are ready."""
         self._wake_rested(now)
         return len(self._resting) - len(self._rested)
 
     def is_busy(self, *, now: InstantNs) -> bool:
-        """Whether something happens without a poll: a lease may end, a retry or a delayed record fall due."""
+        """Whether something happens without a poll: a lease may end, a retry or a delayed record become due."""
         if self._grants.leased:
             return True
         rested = self.next_rested()
@@ -419,14 +419,14 @@ class Delivery:
         return counts
 
     def oldest_ready(self, lane: int, end: int) -> int | None:
-        """Of what `ready` counts, the first in the log."""
+        """The first record in the log of those that `ready` counts."""
         found = [*self.again(lane, 1), *self.fresh(lane, 1, end)]
         return min(found, default=None)
 
     def waiting(self, end: int, *, now: InstantNs, start: int = 0, hidden: Sequence[BitMap64] = ()) -> Waiting:
-        """What `ready` counts, quickly where there is one lane only.
+        """The count of `ready`, without looking at each record where there is one lane only.
 
-        Then new records before `start`, which have left the log, and those that are `hidden` do not count.
+        In that case, new records before `start`, which have left the log, and `hidden` ones are not counted.
         """
         self._wake_rested(now)
         if self._lanes:
@@ -440,7 +440,7 @@ class Delivery:
         return Waiting(ready, again.min() if again else new.first)
 
     def standing(self, offset: int) -> Standing:
-        """Of a record that is done with, it is known of the last ones only whether they went to the dead letters."""
+        """State of a record. Whether a settled one became a dead letter is known only for the most recent ones."""
         attempts = self.attempts_of(offset)
         if self.is_settled(offset):
             return Standing("dead" if self._ends.get(offset, 0) < 0 else "settled", attempts)
@@ -458,7 +458,7 @@ class Delivery:
         return self._grants.in_flight(consumer)
 
     def count_in_flight(self, total: InFlight) -> None:
-        """What each consumer has counts in this total from now on, with what it has in other partitions."""
+        """Include the leases of each consumer here in this total over several partitions."""
         self._in_flight = total
         self._grants.count_in(total)
 
@@ -469,14 +469,14 @@ class Delivery:
         return self._grants.get(number)
 
     def unsettled(self, end: int, first: int = 0) -> int:
-        """How many of the records before `end` are not settled; with `first`, only those from there on."""
+        """Number of unsettled records before `end`; with `first`, only from there on."""
         first = max(first, self._floor)
         if first >= end:
             return 0
         return end - first - (self._settled.range_cardinality(first, end) if self._settled else 0)
 
     def unsettled_of(self, offsets: BitMap64, end: int, first: int = 0) -> int:
-        """As `unsettled`, of these records only."""
+        """Like `unsettled`, among these records only."""
         first = max(first, self._floor)
         if first >= end:
             return 0
@@ -488,7 +488,7 @@ class Delivery:
         return count - (self._settled & offsets).range_cardinality(first, end)
 
     def reach_of(self, consumer: str, end: int) -> int:
-        """Up to where the consumer has everything that is not done with: what it may commit when it is through."""
+        """The offset up to which everything the consumer had is settled: what it may commit."""
         mine = BitMap64()
         for grant in self._grants.of_consumer(consumer):
             mine |= grant.records
@@ -500,20 +500,20 @@ class Delivery:
         return min(lows)
 
     def repeated(self, offsets: Iterable[int]) -> dict[int, Attempts]:
-        """Those of them that are delivered not for the first time."""
+        """The records that have been delivered before, with their attempts."""
         if not self._attempts:
             return {}
         found = ((offset, self._attempts.get(offset)) for offset in offsets)
         return {offset: one for offset, one in found if one is not None and one.deliveries > 1}
 
     def attempts_of(self, offset: int) -> Attempts:
-        """Of a record that is leased the delivery under way counts, too."""
+        """For a leased record, the current delivery is included."""
         found = self._attempts.get(offset)
         if found is not None:
             return found
         return Attempts(1 if offset in self._grants.leased else 0, 0)
 
-    # Applying.
+    # Events.
 
     def apply(self, event: DeliveryEvent) -> None:
         match event:
@@ -521,7 +521,7 @@ class Delivery:
                 self._open(offset, in_key_order=in_key_order)
                 self._grants.last_number = last_grant
             case _ if not self.is_open:
-                # Written in the moment in which the topic was deleted: there is nothing any more for it to change.
+                # Written at the moment the topic was deleted: there is no state left to change.
                 return
             case Leased():
                 self._lease(event)
@@ -535,7 +535,7 @@ class Delivery:
             case Repositioned(offset):
                 last = self._grants.last_number
                 self._start(offset)
-                # Receipts given before must not fit what is leased after.
+                # Receipts given before must not match leases granted afterwards.
                 self._grants.last_number = last
             case Forgotten(below):
                 self._forget(below)
@@ -567,7 +567,7 @@ class Delivery:
         for offset, key in event.deferred:
             self._key_order.defer(offset, key)
         if self._asleep and event.deferred:
-            # They have woken, and wait for another one of their key from now on.
+            # They are awake, and wait for another record of their key from now on.
             waiting = BitMap64([offset for offset, _ in event.deferred])
             self._asleep -= waiting
             for lane in self._again:
@@ -638,7 +638,7 @@ class Delivery:
     def _wake_rested(self, now: InstantNs) -> None:
         while self._rest_heap and (at := self.next_rested()) is not None and at <= now:
             offset = heapq.heappop(self._rest_heap)[1]
-            # It keeps its time, so that a snapshot of now says when; only the heap has let it go.
+            # The time is kept, so that a snapshot contains it; only the heap has dropped it.
             if self._rested is NOTHING:
                 self._rested = BitMap64()
             self._rested.add(offset)
@@ -667,17 +667,17 @@ class Delivery:
             self._raise_floor()
 
     def _raise_floor(self) -> None:
-        """Behind the run of settled records that begins there."""
+        """Move the floor behind the run of settled records that begins there."""
         last = self._settled.max()
         if last - self._floor + 1 == len(self._settled):
-            # There is no other, as mostly.
+            # The common case: there is no other run.
             self._floor = last + 1
             self._settled.clear()
             return
         self._floor = end_of_run(self._settled, self._floor)
         self._settled.remove_range(0, self._floor)
 
-    # Surviving a restart.
+    # Snapshots.
 
     def snapshot(self) -> KeptDelivery:
         return KeptDelivery(
@@ -700,7 +700,7 @@ class Delivery:
         )
 
     def restore(self, kept: KeptDelivery) -> None:
-        """`wake` has to follow when all is restored and applied."""
+        """Call `wake` when everything is restored and applied."""
         self._open(kept.floor, in_key_order=kept.in_key_order)
         self.is_open = kept.is_open
         self.leased_at = kept.leased_at
@@ -719,7 +719,7 @@ class Delivery:
             if offset not in self._grants.leased and offset not in self._attempts:
                 self._deliver_again(offset)
 
-    # Steps that commands share.
+    # Steps shared by commands.
 
     def _check_leased(self, number: int, offsets: Iterable[int]) -> None:
         if self.holds(number, offsets):

@@ -1,4 +1,4 @@
-"""What can happen to the records of one partition in one group, and what is kept of it."""
+"""Delivery events of one group in one partition, and its snapshot."""
 
 import msgspec
 
@@ -23,16 +23,16 @@ __all__ = [
 
 
 class Opened(msgspec.Struct, frozen=True, array_like=True, tag="opened"):
-    """The group begins to take records here, from this offset on."""
+    """The group starts to take records here, from this offset on."""
 
     offset: int
     in_key_order: bool = False
     last_grant: int = 0
-    """Grants are numbered on from here: a number that a group or topic of the same name gave is not given again."""
+    """Grants are numbered on from here: a number given by a deleted group or topic of the same name is not reused."""
 
 
 class Leased(msgspec.Struct, frozen=True, array_like=True, tag="leased"):
-    """A consumer has these records until the deadline. What was passed over on the way is said, too."""
+    """A consumer has leased these records until the deadline. Records skipped by the poll are included."""
 
     grant: int
     at: InstantNs
@@ -40,15 +40,15 @@ class Leased(msgspec.Struct, frozen=True, array_like=True, tag="leased"):
     consumer: str
     records: Packed
     frontiers: tuple[int, ...]
-    """Up to where each lane has been looked through."""
+    """Offset up to which each lane has been searched."""
     asleep: Packed = b""
-    """Hidden for now: they are delivered when they fall due."""
+    """Hidden for now: they are delivered when they become due."""
     skipped: Packed = b""
-    """Never to be delivered: markers, what compaction took, what has expired."""
+    """Never delivered: markers, compacted and expired records."""
     keys: tuple[int, ...] = ()
-    """With key order: the hash of each record's key, in the order of the records; 0 for a record without one."""
+    """With key order: the hash of each record's key, in record order; 0 for a record without one."""
     deferred: tuple[tuple[int, int], ...] = ()
-    """With key order: offset and key hash of records that wait for another one of their key."""
+    """With key order: offset and key hash of records that wait for another record of their key."""
 
 
 class PartOfGrant(msgspec.Struct, frozen=True, array_like=True):
@@ -59,14 +59,14 @@ class PartOfGrant(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Settled(msgspec.Struct, frozen=True, array_like=True, tag="settled"):
-    """Done with for good: acknowledged, or moved to the dead letters."""
+    """Settled for good: acknowledged, or moved to the dead letters."""
 
     parts: tuple[PartOfGrant, ...]
     is_dead: bool = False
 
 
 class Returned(msgspec.Struct, frozen=True, array_like=True, tag="returned"):
-    """Back in the queue, each to be seen again at its instant."""
+    """Returned to the queue, each visible again at its instant."""
 
     at: InstantNs
     grant: int
@@ -74,7 +74,7 @@ class Returned(msgspec.Struct, frozen=True, array_like=True, tag="returned"):
     visible_at: tuple[InstantNs, ...]
     reason: str
     is_failure: bool = True
-    """Records given back untouched have been delivered once more, but have not failed."""
+    """Records released unprocessed have been delivered once more, but have not failed."""
 
 
 class Extended(msgspec.Struct, frozen=True, array_like=True, tag="extended"):
@@ -83,13 +83,13 @@ class Extended(msgspec.Struct, frozen=True, array_like=True, tag="extended"):
 
 
 class Repositioned(msgspec.Struct, frozen=True, array_like=True, tag="repositioned"):
-    """The group goes on from here, as if it had done everything before it and nothing behind it."""
+    """The group continues from here, as if everything before it were settled and nothing behind it."""
 
     offset: int
 
 
 class Forgotten(msgspec.Struct, frozen=True, array_like=True, tag="forgotten"):
-    """The log begins here now; or somebody has committed up to here."""
+    """The log starts here now, or this offset was committed."""
 
     below: int
 
@@ -122,7 +122,7 @@ class KeptGrant(msgspec.Struct, frozen=True, array_like=True):
 
 
 class KeptDelivery(msgspec.Struct, frozen=True, array_like=True):
-    """All there is to remember; offsets of large sets as 64-bit Roaring bitmaps."""
+    """Snapshot; offsets of large sets are 64-bit Roaring bitmaps."""
 
     floor: int
     frontiers: tuple[int, ...]
@@ -132,11 +132,11 @@ class KeptDelivery(msgspec.Struct, frozen=True, array_like=True):
     grants: tuple[KeptGrant, ...]
     attempts: tuple[KeptAttempts, ...]
     keys: tuple[tuple[int, int], ...] = ()
-    """With key order: offset and key hash of all that are under way."""
+    """With key order: offset and key hash of all records in progress."""
     deferred: tuple[tuple[int, int], ...] = ()
     is_open: bool = False
     in_key_order: bool = False
     ends: tuple[tuple[int, int], ...] = ()
-    """How records that had more than one delivery ended: offset and grant, the grant negative for a dead letter."""
+    """How records with several deliveries ended: offset and grant, the grant negative for a dead letter."""
     leased_at: InstantNs = InstantNs(0)
-    """When something was leased last; 0 when that was before this was kept."""
+    """Time of the last lease; 0 when it was before this field existed."""

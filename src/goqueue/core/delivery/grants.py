@@ -1,4 +1,7 @@
-"""Leases: who has which records until when. A grant is what one poll took; its records mostly share one fate."""
+"""Leases: the consumers and the deadlines of leased records.
+
+A grant is the result of one poll; its records mostly end together.
+"""
 
 import heapq
 from collections.abc import Iterable, Iterator
@@ -13,11 +16,11 @@ from goqueue.model.ids import InstantNs
 __all__ = ["Grant", "Grants", "InFlight"]
 
 ALL = -1
-"""In the heap, instead of an offset: the deadline of all that have none of their own."""
+"""In the heap, instead of an offset: the deadline of all records without one of their own."""
 
 
 class Grant:
-    """Some hundred bytes and a few bits for each record; `later` holds deadlines that were moved."""
+    """Some hundred bytes and a few bits for each record; `later` holds extended deadlines."""
 
     __slots__ = ("consumer", "deadline", "later", "leased_at", "number", "records")
 
@@ -36,7 +39,7 @@ class Grant:
 
 
 class InFlight(dict[str, int]):
-    """How many records each consumer has; those that have none are not in here."""
+    """Number of leased records by consumer; consumers without any are not included."""
 
     __slots__ = ()
 
@@ -49,9 +52,9 @@ class InFlight(dict[str, int]):
 
 
 class Grants:
-    """All leases of a partition in a group, and which deadline comes next.
+    """All leases of a partition in a group, and the next deadline.
 
-    What it counts of each consumer, `total` counts as well, together with that of other partitions.
+    What it counts per consumer is also counted in `total`, together with other partitions.
     """
 
     __slots__ = ("_by_number", "_heap", "_in_flight", "_total", "last_number", "leased")
@@ -65,7 +68,7 @@ class Grants:
         self.leased = BitMap64()
 
     def __len__(self) -> int:
-        """How many records are leased."""
+        """Number of leased records."""
         return len(self.leased)
 
     def __iter__(self) -> Iterator[Grant]:
@@ -86,7 +89,7 @@ class Grants:
         return self._heap[0][0] if self._heap else None
 
     def overdue(self, now: InstantNs, most: int) -> list[tuple[Grant, list[int]]]:
-        """Records whose time is up, by grant; about `most` of them. They stay due until they are taken back."""
+        """Records past their deadline, by grant; about `most` of them. They stay due until they are taken back."""
         found: dict[int, set[int]] = {}
         entries: list[tuple[InstantNs, int, int]] = []
         count = 0
@@ -102,7 +105,7 @@ class Grants:
             heapq.heappush(self._heap, entry)
         return [(self._by_number[number], sorted(offsets)) for number, offsets in found.items()]
 
-    # Changing.
+    # Changes.
 
     def add(self, grant: Grant) -> None:
         self._by_number[grant.number] = grant
@@ -131,13 +134,13 @@ class Grants:
         self._shed()
 
     def count_in(self, total: InFlight) -> None:
-        """From now on in this one."""
+        """Count in this total from now on."""
         for consumer, count in self._in_flight.items():
             self._total.add(consumer, -count)
             total.add(consumer, count)
         self._total = total
 
-    # Surviving a restart.
+    # Snapshots.
 
     def snapshot(self) -> tuple[KeptGrant, ...]:
         return tuple(
@@ -162,7 +165,7 @@ class Grants:
         return len(grant.later) < len(grant.records)
 
     def _shed(self) -> None:
-        """Extending again and again must not fill the heap with deadlines that no longer count."""
+        """Sweep the heap: repeated extensions must not fill it with deadlines that no longer count."""
         if len(self._heap) > 2 * (len(self._by_number) + len(self.leased)) + 64:
             self._heap = [entry for entry in set(self._heap) if self._is_current(*entry)]
             heapq.heapify(self._heap)

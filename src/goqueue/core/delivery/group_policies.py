@@ -1,4 +1,4 @@
-"""What groups want otherwise than their topics say: how long a lease lasts, how often and when to try again."""
+"""Group policies: settings of a group that override its topics: lease duration, attempts and retry pauses."""
 
 import msgspec
 
@@ -12,7 +12,7 @@ MOST_POLICIES = 100_000
 
 
 class GroupPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """None leaves it to the topic."""
+    """None means the topic's setting applies."""
 
     visibility_timeout_ms: Visibility | None = None
     max_attempts: MaxAttempts | None = None
@@ -22,13 +22,13 @@ class GroupPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     offsets_retention_ms: OffsetsRetention | None = None
 
     def over(self, config: TopicConfig) -> TopicConfig:
-        """The settings of the topic as they hold for the group."""
+        """The settings of the topic as they apply to the group."""
         own = {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
         return msgspec.structs.replace(config, **own) if own else config
 
 
 class PolicySet(msgspec.Struct, frozen=True, array_like=True):
-    """None for a group that is deleted, or that wants nothing of its own any more."""
+    """None for a deleted group, or one without overrides."""
 
     group: str
     policy: GroupPolicy | None
@@ -40,7 +40,7 @@ class KeptPolicy(msgspec.Struct, frozen=True, array_like=True):
 
 
 class GroupPolicies:
-    """Policies by group; a group without one is not in here."""
+    """Policies by group; a group without one is not included."""
 
     def __init__(self) -> None:
         self._policies: dict[str, GroupPolicy] = {}
@@ -53,7 +53,7 @@ class GroupPolicies:
         return config if policy is None else policy.over(config)
 
     def set(self, group: str, policy: GroupPolicy) -> list[PolicySet]:
-        """Nothing if that is no change."""
+        """Empty if nothing changes."""
         if policy == self.of(group):
             return []
         if policy == GroupPolicy():
@@ -65,7 +65,7 @@ class GroupPolicies:
     def forget(self, group: str) -> list[PolicySet]:
         return [PolicySet(group, None)] if group in self._policies else []
 
-    # As a state machine.
+    # State machine.
 
     def apply(self, event: PolicySet) -> None:
         if event.policy is None:

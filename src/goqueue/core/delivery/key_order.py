@@ -1,4 +1,4 @@
-"""Key order: of each key at most one record is under way, and those behind it wait for it in the order of the log."""
+"""Key order: at most one record of each key is in progress; later ones of the key wait for it in log order."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -9,13 +9,13 @@ NO_KEY = 0
 
 
 class KeyOrder:
-    """Keys are known by their hashes: two that collide are put in one order, which does no harm."""
+    """Keys are identified by hash: two that collide share one order, which is harmless."""
 
     __slots__ = ("_busy", "_deferred", "_key_of", "_queues")
 
     def __init__(self) -> None:
         self._key_of: dict[int, int] = {}
-        """Of the record under way of each key: leased, resting until it is tried again, or next in turn."""
+        """The record in progress of each key: leased, resting until its retry, or next in turn."""
         self._busy: set[int] = set()
         self._queues: dict[int, deque[int]] = {}
         self._deferred = 0
@@ -37,7 +37,7 @@ class KeyOrder:
         self._deferred += 1
 
     def end(self, offsets: Iterable[int]) -> list[int]:
-        """These are settled: whose turn it is now."""
+        """Settle these records; returns the records that may be delivered next."""
         turns: list[int] = []
         if not self._key_of:
             return turns
@@ -57,7 +57,7 @@ class KeyOrder:
         return turns
 
     def forget_below(self, below: int) -> list[int]:
-        """The log begins here now: whose turn it is."""
+        """Drop records below the log start; returns the records that may be delivered next."""
         for key, queue in list(self._queues.items()):
             while queue and queue[0] < below:
                 queue.popleft()
@@ -66,7 +66,7 @@ class KeyOrder:
                 del self._queues[key]
         return self.end([offset for offset in self._key_of if offset < below])
 
-    # Surviving a restart.
+    # Snapshots.
 
     def under_way(self) -> list[tuple[int, int]]:
         return sorted(self._key_of.items())

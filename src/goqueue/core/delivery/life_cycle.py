@@ -1,4 +1,4 @@
-"""States of a record in a queue, and the steps between them.
+"""Life cycle of a record in a queue: states and transitions.
 
 `Delivery` keeps sets of records and not a state for each record, so it does not use this table. Tests compare the two,
 and the documentation is generated from it.

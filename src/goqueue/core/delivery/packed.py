@@ -1,4 +1,4 @@
-"""Sets of offsets as they are kept: 64-bit Roaring bitmaps, small whether the offsets lie side by side or far apart."""
+"""Packed offset sets: 64-bit Roaring bitmaps, small whether the offsets are contiguous or sparse."""
 
 from array import array
 from collections.abc import Collection, Sequence
@@ -9,7 +9,7 @@ from pyroaring import BitMap64
 __all__ = ["Offsets", "Packed", "Seen", "end_of_run", "pack", "seen_in", "unpack"]
 
 Packed = bytes
-"""In the portable 64-bit Roaring format; nothing at all for the empty set."""
+"""In the portable 64-bit Roaring format; no bytes for the empty set."""
 
 
 Offsets = Collection[int] | BitMap64
@@ -25,15 +25,15 @@ def pack(offsets: Offsets) -> Packed:
 
 def _bitmap(offsets: Collection[int]) -> BitMap64:
     if isinstance(offsets, array):
-        # Of lanes, which lie apart.
+        # Offsets from several lanes, which are interleaved.
         return BitMap64(offsets)
     is_range = isinstance(offsets, range) and offsets.step == 1
     ascending: Sequence[int] = offsets if isinstance(offsets, range) and is_range else sorted(offsets)
     count = ascending[-1] - ascending[0] + 1
-    # Some may be there twice.
+    # Some may occur twice.
     if count != len(ascending) or not (is_range or len(set(ascending)) == count):
         return BitMap64(ascending)
-    # Most often they lie side by side, and then a range is much quicker.
+    # Usually they are contiguous, and then a range is much faster.
     bitmap = BitMap64()
     bitmap.add_range(ascending[0], ascending[-1] + 1)
     return bitmap
@@ -44,7 +44,7 @@ def unpack(packed: Packed) -> BitMap64:
 
 
 def end_of_run(offsets: BitMap64, first: int) -> int:
-    """Behind the run of offsets that begins with the first one, which is in the set."""
+    """The end of the run of offsets that begins with `first`, which is in the set."""
     known, step = first + 1, 1
     while offsets.contains_range(known, known + step):
         known, step = known + step, 2 * step
@@ -56,14 +56,14 @@ def end_of_run(offsets: BitMap64, first: int) -> int:
 
 
 class Seen(NamedTuple):
-    """How many offsets of a range are not hidden, and the first of them."""
+    """Number of offsets of a range that are not hidden, and the first of them."""
 
     number: int
     first: int | None
 
 
 def seen_in(first: int, end: int, hidden: Sequence[BitMap64]) -> Seen:
-    """Of the offsets from `first` up to and without `end`; no offset is in two of the sets."""
+    """Visible offsets from `first` up to, but not including, `end`; the hidden sets must be disjoint."""
     if first >= end:
         return Seen(0, None)
     count = end - first - sum(some.range_cardinality(first, end) for some in hidden)

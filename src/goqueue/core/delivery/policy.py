@@ -1,4 +1,4 @@
-"""How often a record is tried, and how long it rests in between."""
+"""Retry policy: number of attempts, and the pauses between them."""
 
 import msgspec
 
@@ -11,7 +11,7 @@ GOLDEN = 0x9E3779B97F4A7C15
 
 
 class RetryPolicy(msgspec.Struct, frozen=True):
-    """`jitter` is the share of the pause that is left to chance."""
+    """`jitter` is the random share of the pause."""
 
     max_attempts: int = 3
     backoff_ms: int = 1000
@@ -22,9 +22,9 @@ class RetryPolicy(msgspec.Struct, frozen=True):
         return failures >= self.max_attempts
 
     def visible_at(self, offset: int, failures: int, now: InstantNs) -> InstantNs:
-        """When a record that has failed so often is to be seen again.
+        """When a record with this number of failures becomes visible again.
 
-        Chance comes from the record and its count, so that a decision taken twice is the same decision.
+        The random share is derived from the offset and the count, so that repeating a decision gives the same result.
         """
         pause_ns = min(self.backoff_ms << min(failures - 1, 40), self.max_backoff_ms) * NS_PER_MS
         chance = ((offset + 1) * (failures + 1) * GOLDEN & 0xFFFFFFFF) / 0x100000000

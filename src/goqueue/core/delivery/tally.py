@@ -1,17 +1,17 @@
-"""What became of the records of one partition in one group, counted since the broker started."""
+"""Delivery counters of one group in one partition, since the broker started."""
 
 from goqueue.core.delivery.events import DeliveryEvent, Returned, Settled
 
 __all__ = ["OVERDUE", "Tally"]
 
 OVERDUE = "the visibility timeout ended before it was acknowledged"
-"""The reason of a failure that nobody reported."""
+"""The failure reason of an expired lease."""
 
 
 class Tally:
-    """Told of every event once it is written, and of dead letters by whoever makes them.
+    """Fed with every written event, and with dead letters when they are made.
 
-    What it counts, each of `totals` counts as well.
+    Everything is also counted in each of `totals`.
     """
 
     __slots__ = ("_all", "dead_lettered", "expired", "nacked", "rejected", "settled")
@@ -29,7 +29,7 @@ class Tally:
         return self.settled - self.dead_lettered
 
     def note(self, event: DeliveryEvent, ended: int) -> None:
-        """So many leases ended with it: to count the records of the event again would mean to unpack them."""
+        """Count an event that ended this many leases: unpacking its records again would be slower."""
         match event:
             case Settled():
                 for one in self._all:
@@ -40,7 +40,7 @@ class Tally:
                 pass
 
     def dead(self, count: int) -> None:
-        """Told beside the event that settles them."""
+        """Called in addition to the event that settles the records."""
         for one in self._all:
             one.dead_lettered += count
 

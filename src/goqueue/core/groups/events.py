@@ -1,4 +1,4 @@
-"""What can happen to a group. All events of one command belong together: written as one entry, applied in order."""
+"""Group events. All events of one command are written as one entry and applied in order."""
 
 import msgspec
 
@@ -26,14 +26,14 @@ __all__ = [
 
 
 class MemberJoined(msgspec.Struct, frozen=True, tag="member_joined"):
-    """A new member, or a known one that now asks for something else."""
+    """A new member, or a known one with a new subscription."""
 
     at: InstantNs
     profile: MemberProfile
 
 
 class MemberReplaced(msgspec.Struct, frozen=True, tag="member_replaced"):
-    """A static member came back under a new id and took over what the old id had."""
+    """A static member returned under a new id and took over the state of the old id."""
 
     at: InstantNs
     old_id: str
@@ -54,9 +54,9 @@ class TopicsChanged(msgspec.Struct, frozen=True, tag="topics_changed"):
 
 
 class GenerationStarted(msgspec.Struct, frozen=True, tag="generation_started"):
-    """A new target assignment, as its difference from the one before: replay computes nothing anew.
+    """A new target assignment, as its difference from the previous one: replay computes nothing.
 
-    `given` are the partitions meant for another member than before, by member; `dropped` are meant for nobody now.
+    `given` are the partitions with a new target member, by member; `dropped` have no target now.
     """
 
     at: InstantNs
@@ -68,7 +68,7 @@ class GenerationStarted(msgspec.Struct, frozen=True, tag="generation_started"):
 
 
 class MemberTold(msgspec.Struct, frozen=True, tag="member_told"):
-    """The member learns of the generation by the answer to its request; in an eager group it is back with that."""
+    """The member learns of the generation by the answer to its request; in an eager group it has then returned."""
 
     at: InstantNs
     member_id: str
@@ -76,7 +76,7 @@ class MemberTold(msgspec.Struct, frozen=True, tag="member_told"):
 
 
 class RevocationConfirmed(msgspec.Struct, frozen=True, tag="revocation_confirmed"):
-    """The member reads these partitions no more."""
+    """The member has stopped reading these partitions."""
 
     at: InstantNs
     member_id: str
@@ -96,7 +96,7 @@ class OffsetsCommitted(msgspec.Struct, frozen=True, tag="offsets_committed"):
 
 
 class OffsetsForgotten(msgspec.Struct, frozen=True, tag="offsets_forgotten"):
-    """Their topics are gone; a new topic of the same name starts from nothing."""
+    """Their topics are gone; a new topic of the same name starts without offsets."""
 
     at: InstantNs
     partitions: ByTopic
@@ -105,7 +105,7 @@ class OffsetsForgotten(msgspec.Struct, frozen=True, tag="offsets_forgotten"):
 class GroupPaused(msgspec.Struct, frozen=True, tag="group_paused"):
     at: InstantNs
     reason: str = ""
-    """Empty when somebody asked for it."""
+    """Empty when the deletion was requested."""
 
 
 class GroupResumed(msgspec.Struct, frozen=True, tag="group_resumed"):

@@ -1,10 +1,10 @@
-"""A consumer group: who reads which partitions, up to where, and what happens when that changes.
+"""Consumer group: members, assignment, committed offsets, and rebalances.
 
-Commands decide: they return events and change nothing that is kept; `apply` is the only writer. The events of a command
+Commands decide: they return events and change no persistent state; `apply` is the only writer. The events of a command
 are written together and applied before the next command is given; then `assignment` is the answer to the member.
 
-The one thing commands do note is when a member last gave a sign of life. That is never written down: two groups count
-as equal when their snapshots are, and after a restart `start_sessions` gives every member its full time again.
+Commands do note when a member was last seen. That is never persisted: two groups are equal when their snapshots are,
+and after a restart `start_sessions` gives every member its full session again.
 """
 
 from collections.abc import Collection, Mapping, Set
@@ -39,11 +39,11 @@ from goqueue.model.log import LogId
 __all__ = ["Group"]
 
 NO_SESSIONS = Sessions(Ledger(""))
-"""Of all groups without members. It stays empty."""
+"""Shared by all groups without members. It stays empty."""
 
 
 class Group:
-    """Three kinds of callers: members, the broker, operators. Every command may refuse with an error of `errors.py`."""
+    """Called by members, the broker and operators. Every command may refuse with an error of `errors.py`."""
 
     __slots__ = ("_ledger", "_seen_at", "_sessions")
 
@@ -51,9 +51,9 @@ class Group:
         self._ledger = Ledger(name)
         self._sessions = NO_SESSIONS
         self._seen_at = InstantNs(0)
-        """When it was used last, also in a way that changed nothing of it. Not written down."""
+        """Time of the last use, also one that changed nothing. Not persisted."""
 
-    # What members ask
+    # Commands of members
 
     def join(
         self,
@@ -69,10 +69,10 @@ class Group:
         available: Mapping[str, int],
         now: InstantNs,
     ) -> list[GroupEvent]:
-        """Also how a member comes back: under its old id, or, being static, under a new id with its instance id.
+        """Join, or return: under the old id or, for a static member, under a new id with its instance id.
 
-        `available` are all topics there are, with their partition counts. Without an assignor it is the one in use, or
-        else sticky for a cooperative group and range for an eager one.
+        `available` are all topics with their partition counts. Without an assignor it is the one in use, or else sticky
+        for a cooperative group and range for an eager one.
         """
         self._check_alive()
         profile = MemberProfile(
@@ -93,23 +93,23 @@ class Group:
     def heartbeat(
         self, member_id: str, generation: int, *, owned: Collection[LogId] | None = None, now: InstantNs
     ) -> list[GroupEvent]:
-        """What the member was asked to give up and does not name in `owned` counts as given up."""
+        """Partitions the member was asked to give up and that are not in `owned` count as given up."""
         member = self._admitted(member_id, generation, now)
         if owned is None:
             return self._answered(member, [], now)
-        # A question that the member cannot know of yet is not answered by its silence.
+        # A request that the member cannot know of yet is not answered by its absence.
         asked = self._ledger.reconciliation.revoking(member_id).items()
         gone = [each for each, question in asked if each not in owned and question.generation <= generation]
         return self._answered(member, gone, now)
 
     def tell(self, member_id: str, generation: int, *, now: InstantNs) -> list[GroupEvent]:
-        """Before a member hears of a change that it waited for. It has not spoken: this keeps nobody alive."""
+        """Called before a member learns of a change that it waited for. It does not extend the session."""
         return self._answered(self._current(member_id, generation), [], now)
 
     def confirm_revoked(
         self, member_id: str, generation: int, partitions: Collection[LogId], *, now: InstantNs
     ) -> list[GroupEvent]:
-        """The member reads these no more. Partitions it was not asked for are passed over: it may repeat itself."""
+        """The member has stopped reading these. Others are ignored: the member may repeat itself."""
         member = self._admitted(member_id, generation, now)
         asked = self._ledger.reconciliation.revoking(member_id)
         return self._answered(member, [partition for partition in partitions if partition in asked], now)
@@ -122,7 +122,7 @@ class Group:
         return self._removed({member_id: Reason.MEMBER_LEFT}, now)
 
     def check_poll(self, member_id: str, generation: int, *, now: InstantNs) -> tuple[LogId, ...]:
-        """What the member may read now: nothing while the group is paused, and nothing that it is to give up."""
+        """The partitions the member may read now: none while the group is paused, and none that it is to give up."""
         self._admitted(member_id, generation, now)
         return self.readable(member_id)
 
@@ -134,20 +134,22 @@ class Group:
         generation: int | None = None,
         now: InstantNs,
     ) -> list[GroupEvent]:
-        """By a member, for partitions it has; or, in a group without members, by anybody."""
+        """By a member, for partitions it has; or, in a group without members, by any client."""
         self._check_alive()
         if member_id is None:
             committing.check_empty(self._ledger, "only they commit offsets")
         elif generation is None:
-            raise InvalidRequest("a commit of a member without its generation", hint="give the one it was told last")
+            raise InvalidRequest(
+                "a commit by a member must have its generation", hint="give that of its last assignment"
+            )
         else:
             committing.check_holds(self._ledger, self._admitted(member_id, generation, now), offsets)
         return committing.commit(self._ledger, offsets, now=now)
 
-    # What time and the broker bring
+    # Commands of time and the broker
 
     def expire(self, *, now: InstantNs) -> list[GroupEvent]:
-        """Remove who was silent for a session, and who is alive but did not answer in time."""
+        """Remove members whose session expired, and those that are alive but did not answer in time."""
         return self._removed(self._sessions.overdue(now=now), now)
 
     def next_deadline(self) -> InstantNs | None:
@@ -155,39 +157,42 @@ class Group:
         return self._sessions.earliest()
 
     def refresh(self, available: Mapping[str, int], *, now: InstantNs) -> list[GroupEvent]:
-        """Topics came, went or got other partitions. `available` are all there are: offsets of others are forgotten."""
+        """Topics or partition counts changed. `available` are all topics: offsets of others are forgotten."""
         self._check_alive()
         gone = [partition for partition in self._ledger.offsets if partition.topic not in available]
         events: list[GroupEvent] = [OffsetsForgotten(now, by_topic(gone))] if gone else []
         return events + regroup(self._ledger, self._ledger.roster.profiles(), None, now=now, available=available)
 
     def start_sessions(self, *, now: InstantNs) -> None:
-        """After a restart, when all is restored and applied: nobody is late for the time the broker was away."""
+        """Called after a restart, when all is restored and applied: the downtime does not count against members."""
         self._start_sessions(now)
         if not self.used_at:
-            # Of an older version, which did not say.
+            # From an older version, which did not store it.
             self.use(now=now)
 
-    # Whether it is still used
+    # Use of the group
 
     def use(self, *, now: InstantNs) -> None:
-        """Somebody does something for the group that changes nothing of it: polls, or commits what is committed."""
+        """Note a use that changes nothing: a poll, or a commit of an offset already committed."""
         self._seen_at = now
 
     @property
     def used_at(self) -> InstantNs:
-        """When the group was used last, as far as that is known."""
+        """Time of the last known use."""
         return max(self._seen_at, self._ledger.used_at)
 
     def note_use(self, *, after_ns: int) -> list[GroupEvent]:
-        """What makes the last use outlast a restart, when that is so much later than what is written down."""
+        """An event that persists the last use, when it is `after_ns` later than the persisted one."""
         is_late = self._seen_at >= self._ledger.used_at + after_ns
         return [OffsetsCommitted(self._seen_at, ())] if is_late and self.state is not GroupState.DEAD else []
 
-    # What operators ask
+    # Commands of operators
 
     def reset(self, offsets: Mapping[LogId, OffsetAndMetadata], *, now: InstantNs) -> list[GroupEvent]:
-        """Only without members, who would go on from where they are. For a dry run, do not apply the events."""
+        """Only without members, as they would continue from their own positions.
+
+        For a dry run, do not apply the events.
+        """
         self._check_alive()
         committing.check_empty(self._ledger, "its offsets cannot be reset")
         return committing.commit(self._ledger, offsets, now=now)
@@ -205,7 +210,7 @@ class Group:
         committing.check_empty(self._ledger, "it cannot be deleted")
         return [GroupDeleted(now)]
 
-    # What there is to see
+    # Queries
 
     def __contains__(self, member_id: str) -> bool:
         return member_id in self._ledger.roster
@@ -236,7 +241,7 @@ class Group:
 
     @property
     def topics(self) -> Mapping[str, int]:
-        """What its members read, with the numbers of partitions."""
+        """The topics that members read, with their partition counts."""
         return MappingProxyType(self._ledger.topics)
 
     @property
@@ -245,20 +250,20 @@ class Group:
 
     @property
     def owners(self) -> Mapping[LogId, str]:
-        """Which member has which partition, one that is about to give it up included."""
+        """The member of each partition, including one that is about to give it up."""
         return self._ledger.reconciliation.held.members
 
     @property
     def awaited(self) -> Set[str]:
-        """The members whose answer keeps the group from being stable: those to wake from a long poll."""
+        """The members whose answer is missing for the group to be stable: those to wake from a long poll."""
         return self._ledger.reconciliation.awaited
 
     def told(self, member_id: str) -> int:
-        """The generation that the member was told last."""
+        """The last generation sent to the member."""
         return self._ledger.roster.member(member_id).epoch
 
     def readable(self, member_id: str) -> tuple[LogId, ...]:
-        """As `check_poll`, for a poll that was admitted before and waits."""
+        """Like `check_poll`, for a waiting poll that was admitted before."""
         self._ledger.roster.member(member_id)
         return () if self.is_paused else tuple(sorted(self._ledger.reconciliation.readable(member_id)))
 
@@ -268,7 +273,7 @@ class Group:
     def describe(self) -> views.GroupView:
         return views.describe(self._ledger, self._sessions)
 
-    # What is kept
+    # Snapshots
 
     def apply(self, event: GroupEvent) -> None:
         self._ledger.apply(event)
@@ -284,11 +289,11 @@ class Group:
         return self._ledger.snapshot()
 
     def restore(self, snapshot: GroupSnapshot) -> None:
-        """`start_sessions` has to follow, once all later events are applied."""
+        """Call `start_sessions` once all later events are applied."""
         self._ledger.restore(snapshot)
         self._start_sessions(InstantNs(0))
 
-    # Steps that commands share
+    # Steps shared by commands
 
     def _start_sessions(self, now: InstantNs) -> None:
         self._sessions = Sessions(self._ledger) if len(self._ledger.roster) else NO_SESSIONS
@@ -300,7 +305,7 @@ class Group:
             raise UnknownGroup(f"the group {self.name} was deleted")
 
     def _admitted(self, member_id: str, generation: int, now: InstantNs) -> Member:
-        """The member, if it may speak. A refused request keeps nobody alive."""
+        """The member; refused if it is unknown or its generation is stale, which does not extend its session."""
         member = self._current(member_id, generation)
         self._sessions.sign_of_life(member_id, now=now)
         return member

@@ -1,4 +1,4 @@
-"""All consumer groups of the broker."""
+"""Registry of all consumer groups of the broker."""
 
 from collections.abc import Iterable, Iterator
 
@@ -15,14 +15,14 @@ __all__ = ["GroupChange", "Groups"]
 
 
 class GroupChange(msgspec.Struct, frozen=True):
-    """The events of one command on one group: what is written down as one entry."""
+    """The events of one command on one group, written as one entry."""
 
     group: str
     events: tuple[GroupEvent, ...]
 
 
 class Groups:
-    """Groups by name. A group is there from its first event to its deletion; nothing else creates one."""
+    """Groups by name. A group exists from its first event to its deletion; nothing else creates one."""
 
     def __init__(self) -> None:
         self._groups: dict[str, Group] = {}
@@ -44,11 +44,11 @@ class Groups:
             raise UnknownGroup(f"there is no group {name}") from None
 
     def group_or_new(self, name: str) -> Group:
-        """To decide a first join or commit on: a new one is kept only when an event of it is applied."""
+        """For deciding a first join or commit: a new group is kept only when an event of it is applied."""
         return self._groups.get(name) or Group(name)
 
     def apply(self, change: GroupChange) -> Group:
-        """The group as it is after the change."""
+        """The group after the change."""
         group = self._groups.setdefault(change.group, Group(change.group))
         for event in change.events:
             group.apply(event)
@@ -62,7 +62,7 @@ class Groups:
         return bool(self._with_members)
 
     def with_members(self) -> list[Group]:
-        """Those that time may change; there may be far more without members."""
+        """Groups that time may change; there may be far more without members."""
         return list(self._with_members.values())
 
     def _note_members(self, group: Group) -> None:
@@ -72,7 +72,7 @@ class Groups:
             self._with_members.pop(group.name, None)
 
     def start_sessions(self, *, now: InstantNs) -> None:
-        """After a restart, when everything is restored and applied."""
+        """Called after a restart, when everything is restored and applied."""
         for group in self._groups.values():
             group.start_sessions(now=now)
 
@@ -83,7 +83,7 @@ class Groups:
         return list(self._groups)
 
     def part(self, name: str) -> GroupSnapshot | None:
-        """Of one group: the snapshot of all is made of these."""
+        """Snapshot of one group: the snapshot of the registry consists of these."""
         group = self._groups.get(name)
         return None if group is None else group.snapshot()
 

@@ -1,7 +1,7 @@
-"""When to look at a member next: sessions and unanswered questions. Signs of life are not kept over a restart.
+"""Sessions: deadlines of members, for heartbeats and for pending answers. Heartbeats are not persisted.
 
-Heartbeats are far more frequent than deadlines, so a sign of life only notes the time. The heap holds one valid entry
-per member, which may be too early, never too late; it is put right when it comes to the top.
+Heartbeats are far more frequent than deadlines, so a heartbeat only notes the time. The heap holds one valid entry per
+member, which may be too early, never too late; it is corrected when it comes to the top.
 """
 
 import heapq
@@ -14,13 +14,13 @@ from goqueue.model.ids import InstantNs
 __all__ = ["REVOCATION_MS", "Sessions"]
 
 REVOCATION_MS = 60_000
-"""How long a member may take to give up partitions, or to come back into an eager group, before it is removed."""
+"""How long a member may take to give up partitions, or to return to an eager group, before it is removed."""
 
 MS_NS = 1_000_000
 
 
 class Sessions:
-    """When each member was last seen, and whose deadline comes first."""
+    """When each member was last seen, and the next deadline."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -39,7 +39,7 @@ class Sessions:
             self._watch(member_id)
 
     def start(self, *, now: InstantNs) -> None:
-        """All anew, with their full time before them."""
+        """Start all sessions with their full time."""
         self._restarted_at = now
         self._seen = {member.profile.member_id: now for member in self._ledger.roster}
         self._due = {member_id: self._deadline(member_id) for member_id in self._seen}
@@ -47,7 +47,7 @@ class Sessions:
         heapq.heapify(self._heap)
 
     def follow(self, event: GroupEvent) -> None:
-        """The ledger has applied the event."""
+        """Called after the ledger has applied the event."""
         match event:
             case MemberJoined():
                 self._welcome(event.profile.member_id, event.at)
@@ -76,7 +76,7 @@ class Sessions:
         return None
 
     def overdue(self, *, now: InstantNs) -> dict[str, Reason]:
-        """Members past their deadline, the first first, and why. They are watched until they are removed."""
+        """Members past their deadline, the earliest first, with the reason. They are watched until they are removed."""
         found = []
         while (due := self.earliest()) is not None and due <= now:
             found.append(heapq.heappop(self._heap))
@@ -96,7 +96,7 @@ class Sessions:
         del self._due[member_id]
 
     def _watch(self, member_id: str) -> None:
-        """The deadline may be nearer than it was."""
+        """Add a heap entry if the deadline is nearer than before."""
         due = self._deadline(member_id)
         if due < self._due.get(member_id, due + 1):
             self._due[member_id] = due

@@ -1,4 +1,4 @@
-"""What a group tells about itself: to a member, and to an operator."""
+"""Views of a group for members and operators."""
 
 import msgspec
 
@@ -28,12 +28,12 @@ class MemberView(msgspec.Struct, frozen=True):
 
     profile: MemberProfile
     epoch: int
-    """The generation it was told last."""
+    """The last generation sent to it."""
     partitions: tuple[LogId, ...]
     revoking: tuple[LogId, ...]
-    """What it was asked to give up and still has."""
+    """Partitions it was asked to give up and still has."""
     promised: tuple[LogId, ...]
-    """What it gets as soon as others have given it up, or are back."""
+    """Partitions it gets as soon as others have given them up, or are back."""
     last_seen: InstantNs
 
 
@@ -50,7 +50,7 @@ class GroupView(msgspec.Struct, frozen=True):
     topics: dict[str, int]
     members: tuple[MemberView, ...]
     awaited: tuple[str, ...]
-    """The members whose answer keeps the group from being stable."""
+    """The members whose answer is missing for the group to be stable."""
     is_paused: bool
     stats: RebalanceStats
     pause_reason: str = ""

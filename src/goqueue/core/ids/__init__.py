@@ -1,1 +1,1 @@
-"""Business ids of records, and which of them are known."""
+"""Business ids of records, for deduplication."""

@@ -1,4 +1,4 @@
-"""The ids of one batch: what they are remembered by, whether the records carry them, and which records are new."""
+"""Business ids of one batch: their digests, their headers, and the records that are new."""
 
 from array import array
 from collections.abc import Sequence
@@ -13,27 +13,27 @@ from goqueue.model.record_id import ID_HEADER, id_of
 __all__ = ["Division", "Repetition", "carries", "digests_of", "divide"]
 
 MANY = 8
-"""Records from which on columns are cheaper than records one by one."""
+"""Batch size from which reading columns is cheaper than reading records one by one."""
 
 _NAME = ID_HEADER.encode()
 
 
 class Repetition(NamedTuple):
-    """A record whose id is known; the original is elsewhere, or is that one of the batch's new records."""
+    """A record whose id is known; the original is elsewhere, or is one of the batch's new records."""
 
     step: int
     original: Place | int
 
 
 class Division(NamedTuple):
-    """The records of a batch by their number: those to write, and the others."""
+    """The records of a batch by index: those to write, and the repetitions."""
 
     new: Sequence[int]
     repetitions: Sequence[Repetition]
 
 
 def digests_of(ids: Sequence[bytes | None]) -> list[bytes]:
-    """128 bits of each, so that what is kept has one size; long enough that nobody finds two ids with the same."""
+    """128-bit digests, so that entries have one size; long enough that collisions cannot be constructed."""
     return [NO_ID if one is None else blake2b(one, digest_size=DIGEST_BYTES).digest() for one in ids]
 
 
@@ -55,7 +55,7 @@ def divide(digests: Sequence[bytes], known: Sequence[Place | None]) -> Division:
 
 
 def carries(records: bytes | bytearray, ids: Sequence[bytes | None]) -> bool:
-    """Whether each record has its id as a header: from there it is found again when the index is lost."""
+    """Whether each record has its id as a header: from there it is restored when the index is lost."""
     if len(ids) >= MANY and _carries_only(records, ids):
         return True
     found = [id_of(record.headers) for record in codec.decode(records)]
@@ -63,7 +63,7 @@ def carries(records: bytes | bytearray, ids: Sequence[bytes | None]) -> bool:
 
 
 def _carries_only(records: bytes | bytearray, ids: Sequence[bytes | None]) -> bool:
-    """Whether each record has an id and no other header, as is usual: seen without a look at each."""
+    """Whether each record has an id and no other header, as is usual: checked without looking at each record."""
     given = [one for one in ids if one is not None]
     count = len(given)
     headers = codec.columns(records, codec.Column.HEADERS)

@@ -1,4 +1,4 @@
-"""What can happen to the ids of records, and where a record of some id is."""
+"""Business id events, and the position of the record with an id."""
 
 from typing import NamedTuple
 
@@ -8,11 +8,11 @@ __all__ = ["DIGEST_BYTES", "NO_ID", "IdEvent", "IdsForgotten", "IdsWritten", "Kn
 
 DIGEST_BYTES = 16
 NO_ID = bytes(DIGEST_BYTES)
-"""Stands for a record without an id among others that have one."""
+"""Placeholder for a record without an id among others that have one."""
 
 
 class Place(NamedTuple):
-    """Where the first record of an id is, and since when."""
+    """Position and time of the first record with an id."""
 
     partition: int
     offset: int
@@ -20,10 +20,10 @@ class Place(NamedTuple):
 
 
 class IdsWritten(msgspec.Struct, frozen=True, array_like=True, tag="written"):
-    """Records with ids are in the log: their digests, one after the other, in the order of the offsets.
+    """Records with ids were written: their digests, concatenated in offset order.
 
-    Events are numbered in the order of the journal. A topic's ids lie in a space of their own; a topic made again
-    under the name of a deleted one gets another.
+    Events are numbered in journal order. Each topic's ids are in a space of their own; a topic created again under the
+    name of a deleted one gets another space.
     """
 
     number: int
@@ -42,7 +42,7 @@ class IdsWritten(msgspec.Struct, frozen=True, array_like=True, tag="written"):
 
 
 class IdsForgotten(msgspec.Struct, frozen=True, array_like=True, tag="forgotten"):
-    """The topic is gone, and its ids with it."""
+    """The topic was deleted, and its ids with it."""
 
     topic: str
 
@@ -51,7 +51,7 @@ IdEvent = IdsWritten | IdsForgotten
 
 
 class KnownIds(msgspec.Struct, frozen=True):
-    """Everything there is to remember here; ids up to the event `indexed` are in the index."""
+    """Snapshot of the recent ids; ids up to the event `indexed` are in the index."""
 
     last_number: int
     last_space: int

@@ -1,8 +1,8 @@
-"""The ids written most recently, of all topics; older ones are in an index on disk.
+"""Recent business ids of all topics; older ones are in an index on disk.
 
-Ids gather in a generation. When there are enough, the generation is put aside, the index takes it over, and only
-then is it let go. What is told from both together is therefore complete at every moment, and after a restart:
-events that the index has already are dropped when its number is known.
+Ids are collected in a generation. When it is full, the generation is put aside, the index takes it over, and only then
+is it dropped. A lookup in both is therefore complete at every moment, and after a restart: events that the index
+already has are dropped when its number is known.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +13,7 @@ __all__ = ["RecentIds"]
 
 
 class _Generation:
-    """Events in order. They are entered for looking up when that is first asked for: recovery never asks."""
+    """Events in order. They are indexed for lookup at the first lookup: recovery needs none."""
 
     def __init__(self, written: Iterable[IdsWritten] = ()) -> None:
         self.written = list(written)
@@ -26,7 +26,7 @@ class _Generation:
         self.ids += len(event.digests) // DIGEST_BYTES
 
     def remove(self, event: IdsWritten) -> None:
-        # Looked for from the end: what is taken back has just been added.
+        # Searched from the end: a withdrawn event has just been added.
         for at in range(len(self.written) - 1, -1, -1):
             if self.written[at] is event:
                 break
@@ -55,7 +55,7 @@ def _split(digests: bytes) -> list[bytes]:
 
 
 class RecentIds:
-    """Deciding returns an event and changes nothing; `apply` is the only writer of what survives a restart."""
+    """Commands return an event and change nothing; `apply` is the only writer of state that survives a restart."""
 
     def __init__(self) -> None:
         self._last_number = 0
@@ -64,9 +64,9 @@ class RecentIds:
         self._young = _Generation()
         self._old = _Generation()
         self._reserved = _Generation()
-        """Of batches that are being written. Never in a snapshot."""
+        """Events of batches being written. Never in a snapshot."""
         self.indexed = 0
-        """Ids up to the event of this number were let go here: the index must have them."""
+        """Events up to this number were dropped here: the index must have them."""
 
     def __len__(self) -> int:
         return self._young.ids + self._old.ids
@@ -80,10 +80,10 @@ class RecentIds:
         """The spaces in use, by topic."""
         return self._spaces
 
-    # Deciding.
+    # Commands.
 
     def find(self, space: int, digests: Sequence[bytes]) -> list[IdsWritten | None]:
-        """The newest event of each digest, None where there is none."""
+        """The newest event for each digest, None without one."""
         lookups = [some.lookup(space) for some in (self._reserved, self._young, self._old) if some.written]
         if len(lookups) == 1:
             return list(map(lookups[0], digests))
@@ -108,7 +108,7 @@ class RecentIds:
     def forget(self, topic: str) -> IdsForgotten | None:
         return IdsForgotten(topic) if topic in self._spaces else None
 
-    # Applying.
+    # Events.
 
     def apply(self, event: IdEvent) -> None:
         match event:
@@ -120,37 +120,37 @@ class RecentIds:
             case IdsForgotten(topic):
                 self._spaces.pop(topic, None)
 
-    # Reserving.
+    # Reservations.
 
     def reserve(self, event: IdsWritten) -> None:
-        """Its batch is being written: ids must not be used twice meanwhile."""
+        """Reserve the ids of a batch being written: they must not be used twice meanwhile."""
         self._reserved.add(event)
 
     def release(self, event: IdsWritten) -> None:
-        """The batch was written and the event applied, or it never will be."""
+        """Called when the batch was written and the event applied, or when it never will be."""
         self._reserved.remove(event)
 
-    # Handing over to the index.
+    # Handover to the index.
 
     def put_aside(self) -> Sequence[IdsWritten]:
-        """What the index is to take over next: all there is, or what was put aside before and not yet let go."""
+        """The events that the index takes over next: all there are, or those put aside before and not yet dropped."""
         if not self._old.written:
             self._old, self._young = self._young, _Generation()
         return self._old.written
 
     def let_go(self) -> None:
-        """The index has what was put aside, durably."""
+        """Called when the index has the events put aside, durably."""
         if self._old.written:
             self.indexed = self._old.written[-1].number
             self._old = _Generation()
 
     def drop_indexed(self, number: int) -> None:
-        """The index says up to which event it has everything."""
+        """Drop the events up to this number, which the index has."""
         kept = [event for event in (*self._old.written, *self._young.written) if event.number > number]
         self._old, self._young = _Generation(), _Generation(kept)
         self.indexed = max(self.indexed, number)
 
-    # Surviving a restart.
+    # Snapshots.
 
     def snapshot(self) -> KnownIds:
         recent = (*self._old.written, *self._young.written)

@@ -1,1 +1,1 @@
-"""Rules of one partition: what may be read, what may go, when the disk is full."""
+"""Partition rules: high watermark, retention, disk space."""

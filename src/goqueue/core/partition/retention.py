@@ -1,4 +1,4 @@
-"""Which segments of a log have outlived their topic's retention."""
+"""Retention: segments of a log that have expired."""
 
 from collections.abc import Sequence
 
@@ -15,8 +15,8 @@ def expired_segments(
 ) -> tuple[int, ...]:
     """Base offsets of the segments to drop, always the oldest ones.
 
-    By time a segment goes when its newest record is too old, the last segment too, so that a quiet topic does not
-    keep old records for ever. By size the last segment always stays.
+    By time, a segment is dropped when its newest record is too old, including the last segment, so that an idle topic
+    does not keep old records for ever. By size, the last segment always stays.
     """
     by_time = 0
     if retention_ms is not None:
@@ -34,5 +34,5 @@ def expired_segments(
 
 
 def _is_past(segment: SegmentInfo, horizon: int, *, is_last: bool) -> bool:
-    """An empty segment tells no time: one that compaction emptied may go, the last one is kept for what comes."""
+    """An empty segment has no timestamps: one emptied by compaction may go, the last one is kept for new records."""
     return not is_last if segment.size == 0 else segment.max_timestamp_ns < horizon

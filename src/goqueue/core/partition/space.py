@@ -1,14 +1,14 @@
-"""When the disk is too full to take more records, and when there is room again."""
+"""Disk guard: stops writes when the disk is too full, and resumes them when there is space again."""
 
 __all__ = ["DiskGuard"]
 
 STOP_AT_USED = 0.90
 RESUME_BELOW_USED = 0.89
-"""A little lower than the stop, so that writes do not flicker on and off at the edge."""
+"""Slightly below the stop, so that writes do not flap at the threshold."""
 
 
 class DiskGuard:
-    """Told how full the disk is; says whether records are accepted."""
+    """Takes the disk usage; says whether records are accepted."""
 
     def __init__(self, stop_at_used: float = STOP_AT_USED) -> None:
         self._stop_at = stop_at_used
@@ -17,7 +17,7 @@ class DiskGuard:
         self.is_full = False
 
     def update(self, used_share: float) -> bool:
-        """Whether the answer changed."""
+        """True if the answer changed."""
         before = self.is_full
         self.used_share = used_share
         self.is_full = used_share >= (self._resume_below if before else self._stop_at)

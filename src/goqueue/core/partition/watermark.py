@@ -1,4 +1,4 @@
-"""How far a partition's records may be read: up to the first one that is not yet confirmed."""
+"""High watermark: the offset up to which records of a partition are confirmed and may be read."""
 
 from collections import deque
 
@@ -6,7 +6,7 @@ __all__ = ["Pending", "Watermark"]
 
 
 class Pending:
-    """One append under way; until it is confirmed it may still become larger."""
+    """One append in progress; until it is confirmed it may still grow."""
 
     __slots__ = ("confirmed", "next_offset")
 
@@ -16,7 +16,7 @@ class Pending:
 
 
 class Watermark:
-    """Appends are confirmed in any order; the watermark moves in theirs."""
+    """Appends are confirmed in any order; the high watermark moves in append order."""
 
     def __init__(self, offset: int) -> None:
         self.offset = offset
@@ -32,7 +32,7 @@ class Watermark:
         return pending
 
     def confirm(self, pending: Pending) -> bool:
-        """Whether the watermark moved."""
+        """True if the high watermark moved."""
         pending.confirmed = True
         moved = False
         while self._pending:
@@ -45,5 +45,5 @@ class Watermark:
         return moved
 
     def refuse(self, pending: Pending) -> None:
-        """The append did not happen: those behind it will be refused as well, as their offsets no longer fit."""
+        """The append failed: later ones will be refused as well, as their offsets no longer fit."""
         self._pending.remove(pending)

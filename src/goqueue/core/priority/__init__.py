@@ -1,1 +1,1 @@
-"""Priority lanes: which records are in which lane, and from which lane a poll takes how many."""
+"""Priority lanes: the lanes of records, and the number of records a poll takes from each."""

@@ -1,13 +1,13 @@
-"""From which lane a poll takes how many: deficit round robin, or strict order, with a bound on starvation.
+"""Lane scheduler of polls: deficit round robin, or strict order, with a bound on starvation.
 
-A round gives every lane that has records a quantum, its share by weight of the records the round may take. What a lane
-could not take of it, because records are whole and a poll may ask for one only, is its deficit and is carried to the
-next poll; a lane that took more owes it. The quantum follows the size of the poll, so a poll of one works as well as
-one of a thousand, and over any stretch of polls a lane is within a few records of its share. A lane that runs empty
-loses what it was owed: it saves nothing up for later.
+A round gives every lane that has records a quantum, its share by weight of the records the round may take. The part of
+a quantum that a lane could not take, because records are whole and a poll may ask for only one, is its deficit and is
+carried to the next poll; a lane that took more owes it. The quantum follows the size of the poll, so a poll of one
+works as well as one of a thousand, and over any number of polls a lane is within a few records of its share. A lane
+that runs empty loses its deficit: it saves up nothing.
 
-`plan` decides and changes nothing, `served` is the only writer. All of it is in memory only: after a restart every
-lane begins at zero. Under a backlog one poll is like the other, so what rounds come to is remembered.
+`plan` decides and changes nothing, `served` is the only writer. All state is in memory only: after a restart every lane
+begins at zero. Under a backlog polls are alike, so the results of rounds are cached.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,9 +22,10 @@ from goqueue.model.priority import LANES
 __all__ = ["LaneScheduler", "Take", "by_lane"]
 
 ROUND_RECORDS = 100
-"""A larger poll is several rounds, so that one cut short, by its bytes perhaps, has served all lanes by then."""
+"""A larger poll is several rounds, so that one cut short, by its size in bytes perhaps, has served all lanes by then.
+"""
 MOST_OWED = 6 * ROUND_RECORDS
-"""More than a lane can be owed in a round, whatever all of them carry over."""
+"""More than a lane can be owed in a round, whatever all lanes carry over."""
 
 _NS_PER_MS = 1_000_000
 _REMEMBERED = 1024
@@ -32,39 +33,40 @@ _NONE_OWED = (0.0,) * LANES
 
 
 class Take(NamedTuple):
-    """So many records of this lane."""
+    """Number of records to take from this lane."""
 
     priority: int
-    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody calls on a result
+    count: int  # type: ignore[assignment]  # hides tuple.count, which is never called on a result
 
 
 class LaneScheduler:
-    """One for each group and partition, or group and topic. `waiting` is how many are ready in each lane."""
+    """One for each group and partition, or group and topic. `waiting` is the number of ready records in each lane."""
 
     __slots__ = ("_deficits", "_passed_over_since", "_policy")
 
     def __init__(self, policy: LanePolicy) -> None:
         self._policy = policy
         self._deficits = _NONE_OWED
-        """In records; what a lane is owed, or owes when negative."""
+        """In records, by lane; negative if the lane owes records."""
         self._passed_over_since: list[InstantNs | None] = [None] * LANES
-        """When a lane that has records was last served, or first seen to have some; None for an empty one."""
+        """By lane with records, when it was last served or first seen to have some; None for an empty one."""
 
     def use(self, policy: LanePolicy) -> None:
-        """From now on; what lanes are owed stays."""
+        """Replace the policy; deficits stay."""
         self._policy = policy
 
     def enough(self, limit: int) -> int:
-        """A lane in which so many wait is planned for as if more did, in a poll of this size."""
+        """Backlog from which a lane is planned the same as with any larger one, for a poll of this size."""
         if limit > ROUND_RECORDS:
             return limit + MOST_OWED
-        # Lanes that are starved come before the round, and owe for it.
+        # Starved lanes come before the round, and owe for it.
         return _most_owed(self._deficits, limit) + 2 * LANES
 
     def plan(self, waiting: Sequence[int], limit: int, *, now: InstantNs) -> list[Take]:
-        """What to take, in this order; a lane may come more than once.
+        """The records to take, in this order; a lane may occur more than once.
 
-        Together as many as there are, `limit` at most. `served` has to follow, also when less was taken or nothing.
+        In total as many as there are, at most `limit`. `served` has to follow, also when fewer records or none were
+        taken.
         """
         lanes = [lane for lane in range(LANES) if waiting[lane] > 0]
         if len(lanes) == 1 and limit > 0:
@@ -101,11 +103,11 @@ class LaneScheduler:
         since, self._passed_over_since = self._passed_over_since, [None] * LANES
         for lane in behind:
             before = since[lane]
-            # The time of a clock that was set back since would never come to be long ago.
+            # After the clock was set back, a time in the future would never become old.
             self._passed_over_since[lane] = now if before is None or counts[lane] else min(before, now)
 
     def starved(self, waiting: Sequence[int], *, now: InstantNs) -> list[int]:
-        """Lanes that have been passed over for too long, the longest first."""
+        """Lanes not served for too long, the longest first."""
         latest = now - self._policy.starvation_ms * _NS_PER_MS
         late = [
             (since, lane)
@@ -116,7 +118,7 @@ class LaneScheduler:
 
 
 def by_lane(takes: Sequence[Take]) -> dict[int, int]:
-    """How many of each lane, of a plan in which one may come more than once."""
+    """Number of records by lane, of a plan in which a lane may occur more than once."""
     if len(takes) == 1:
         return {takes[0].priority: takes[0].count}
     counts: dict[int, int] = {}
@@ -126,14 +128,15 @@ def by_lane(takes: Sequence[Take]) -> dict[int, int]:
 
 
 def _most_owed(deficits: Sequence[float], records: int) -> int:
-    """More than any lane can be owed of so many records, whichever take part: a longer backlog changes nothing."""
+    """Upper bound of a lane's deficit in a round of this size: a longer backlog changes nothing."""
     return records + ceil(sum(map(abs, deficits))) + 1
 
 
 def _owed(weights: Sequence[int], deficits: Sequence[float], lanes: Sequence[int], records: int) -> dict[int, float]:
-    """What each lane may take of so many records, which is also what all may take together.
+    """The records that each lane may take of a round of this size, which is also the limit for all together.
 
-    Deficits of these lanes need not add up to zero, as others left with theirs; the difference is spread by weight.
+    Deficits of these lanes need not add up to zero, as lanes that left took theirs along; the difference is spread by
+    weight.
     """
     spread = float(records)
     weight = 0
@@ -147,11 +150,11 @@ def _owed(weights: Sequence[int], deficits: Sequence[float], lanes: Sequence[int
 def _left_owed(
     weights: tuple[int, ...], deficits: tuple[float, ...], behind: tuple[int, ...], counts: tuple[int, ...]
 ) -> tuple[float, ...]:
-    """The deficits of lanes that still have records, when so many were taken."""
+    """The deficits of lanes that still have records, after these were taken."""
     owed = _owed(weights, deficits, behind, sum(counts[lane] for lane in behind))
     after = list(_NONE_OWED)
     for lane in behind:
-        # Never more than a round: a lane that cannot be served for long must not have all the polls after that.
+        # Never more than a round: a lane that cannot be served for long must not get all the polls after that.
         after[lane] = min(max(owed[lane] - counts[lane], -ROUND_RECORDS), ROUND_RECORDS)
     return tuple(after)
 
@@ -160,13 +163,13 @@ def _left_owed(
 def _round(
     weights: tuple[int, ...], deficits: tuple[float, ...], waiting: tuple[int, ...], limit: int
 ) -> tuple[tuple[Take, ...], tuple[float, ...]]:
-    """How many each lane takes, and the deficits after it."""
+    """The records each lane takes, and the deficits afterwards."""
     after = list(deficits)
     counts: dict[int, int] = {}
     ready = [lane for lane in range(LANES) if waiting[lane] > 0]
     owed = _owed(weights, after, ready, limit)
     while emptied := [lane for lane in owed if waiting[lane] <= owed[lane]]:
-        # These take all they have, and what they leave of their quanta is for the others.
+        # These lanes take all they have, and the rest of their quanta goes to the others.
         for lane in emptied:
             counts[lane] = min(waiting[lane], limit)
             after[lane] = owed[lane] - counts[lane]
@@ -176,7 +179,7 @@ def _round(
         counts[lane] = min(max(int(owed[lane]), 0), limit)
         limit -= counts[lane]
     while limit and owed:
-        # Less than one is left for each: the lanes that are owed most get a whole record and owe the rest of it.
+        # Less than one record is left for each: the lanes owed most get a whole record and owe the rest of it.
         lane = max((lane for lane in owed if waiting[lane] > counts[lane]), key=lambda lane: owed[lane] - counts[lane])
         counts[lane] += 1
         limit -= 1

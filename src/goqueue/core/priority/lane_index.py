@@ -1,12 +1,12 @@
-"""Which records of a partition are in which lane, without a word about the normal ones.
+"""Lane index of a partition: the offsets of all records that are not of normal priority.
 
-Lanes are views of the log, which stays the truth: a lane is a compressed bitmap of offsets, and the normal lane is
-every offset that is in no other. A partition of normal records therefore keeps nothing, and a record that the index
-was never told of is normal, which can change when it is delivered but never whether.
+Lanes are views of the log, which is the truth: a lane is a compressed bitmap of offsets, and the normal lane is every
+offset that is in no other. A partition of normal records therefore keeps nothing, and a record missing from the index
+counts as normal, which can change when it is delivered but never whether.
 
 Memory for a million records: nothing when all are normal; 0.6 MB when the five priorities are mixed evenly, which is
-four lanes of a bit for each offset and is the most there can be; two to three bytes for each record that is not normal
-while those are rare; some 20 KB when all have one other priority. A snapshot is smaller still.
+four lanes of a bit for each offset and is the maximum; two to three bytes for each record that is not normal while
+those are rare; some 20 KB when all have one other priority. A snapshot is smaller still.
 """
 
 from bisect import bisect_left
@@ -33,7 +33,7 @@ class LanesMarked(msgspec.Struct, frozen=True, array_like=True):
 
 
 class LaneKept(msgspec.Struct, frozen=True, array_like=True):
-    """A lane other than the normal one, as it is kept: offsets in the portable 64-bit Roaring format."""
+    """A lane other than the normal one in a snapshot: offsets in the portable 64-bit Roaring format."""
 
     priority: int
     offsets: bytes
@@ -42,50 +42,50 @@ class LaneKept(msgspec.Struct, frozen=True, array_like=True):
 class LaneIndex:
     """One for each partition. Ranges are `first` up to, but not including, `end`; the log knows where it ends.
 
-    Answers are complete lists, not iterators: a bitmap must not change while it is walked.
+    Answers are complete lists, not iterators: a bitmap must not change during iteration.
     """
 
     def __init__(self) -> None:
         self._marked: dict[int, BitMap64] = {}
-        """Only lanes that hold something, so that the usual partition is told by an empty dict."""
+        """Only lanes that hold something, so that the usual partition has an empty dict."""
 
     def __bool__(self) -> bool:
-        """Whether a record is anything but normal."""
+        """Whether any record is not normal."""
         return bool(self._marked)
 
-    # What happens to the log
+    # Changes of the log
 
     def apply(self, event: LanesMarked) -> None:
         self.add(event.base_offset, event.priorities)
 
     def add(self, base_offset: int, priorities: bytes | None) -> None:
-        """Records were written from this offset on; None when all of them are normal. Repeating it changes nothing."""
+        """Records were written from this offset on; None when all are normal. Repeating the call changes nothing."""
         if priorities is None:
             return
         present = set(priorities)
-        assert max(present, default=NORMAL) < LANES, "a priority that the codec lets nobody have"
+        assert max(present, default=NORMAL) < LANES, "a priority that the codec does not allow"
         lanes = {priority: self._marked.setdefault(priority, BitMap64()) for priority in present if priority != NORMAL}
         if len(present) == 1:
             for lane in lanes.values():
                 lane.add_range(base_offset, base_offset + len(priorities))
             return
-        # One walk and single steps: for the size of a batch, quicker than to make a bitmap of each lane and join them.
+        # A single pass: for the size of a batch, faster than making a bitmap of each lane and joining them.
         for offset, priority in enumerate(priorities, base_offset):
             if priority != NORMAL:
                 lanes[priority].add(offset)
 
     def forget_below(self, offset: int) -> None:
-        """The log begins here now."""
+        """Drop offsets below the log start."""
         self._forget(0, offset)
 
     def forget_from(self, offset: int) -> None:
-        """The log ends here now: what was written behind it is gone, and these offsets will be given again."""
+        """Drop offsets from here on: the log was truncated, and these offsets will be given again."""
         self._forget(offset, _BEYOND)
 
-    # What a poll asks
+    # Questions of a poll
 
     def take(self, priority: int, first: int, end: int, limit: int) -> list[int]:
-        """The first offsets of a lane in a range, in order, as many as `limit`."""
+        """The first offsets of a lane in a range, in order, at most `limit`."""
         if priority == NORMAL:
             return self._normal(first, end, limit)
         lane = self._marked.get(priority)
@@ -111,14 +111,14 @@ class LaneIndex:
         return found
 
     def count(self, priority: int, first: int, end: int) -> int:
-        """How many records of a lane are in a range."""
+        """Number of records of a lane in a range."""
         if priority == NORMAL:
             return max(end - first, 0) - sum(_count(lane, first, end) for lane in self._marked.values())
         lane = self._marked.get(priority)
         return 0 if lane is None else _count(lane, first, end)
 
     def counts(self, first: int, end: int) -> tuple[int, ...]:
-        """How many of each lane are in a range."""
+        """Number of records of each lane in a range."""
         counts = [0] * LANES
         for priority, lane in self._marked.items():
             counts[priority] = _count(lane, first, end)
@@ -126,7 +126,7 @@ class LaneIndex:
         return tuple(counts)
 
     def counts_of(self, offsets: BitMap64) -> dict[int, int]:
-        """How many of these are in each lane."""
+        """Number of these offsets in each lane."""
         counts = {priority: lane.intersection_cardinality(offsets) for priority, lane in self._marked.items()}
         return counts | {NORMAL: len(offsets) - sum(counts.values())}
 
@@ -136,7 +136,7 @@ class LaneIndex:
                 return priority
         return NORMAL
 
-    # What is kept
+    # Snapshots
 
     def snapshot(self) -> tuple[LaneKept, ...]:
         for lane in self._marked.values():
@@ -150,7 +150,7 @@ class LaneIndex:
     # Steps
 
     def _normal(self, first: int, end: int, limit: int) -> list[int]:
-        """Look through windows, each twice as wide as the one before: normal records may be dense or rare."""
+        """Search windows, each twice as wide as the one before: normal records may be dense or rare."""
         if not self._marked:
             return list(range(first, min(end, first + limit)))
         found: list[int] = []

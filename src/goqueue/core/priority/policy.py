@@ -1,4 +1,4 @@
-"""How a topic treats its five lanes: their weights, or strict order, and how long a lane may be passed over."""
+"""Lane policy of a topic: weights of the five lanes, or strict order, and the starvation limit."""
 
 import msgspec
 
@@ -18,10 +18,10 @@ class LanePolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     strict: bool = False
     """Always the highest lane that has records, whatever the weights."""
     starvation_ms: int = 30_000
-    """A lane passed over for so long is served next, also in strict order."""
+    """A lane that was not served for this long is served next, also in strict order."""
 
     def __post_init__(self) -> None:
-        # A weight of 0 would be a lane that is served by the starvation bound alone: strict order says that better.
+        # A lane of weight 0 would be served by the starvation limit alone: strict order expresses that better.
         if len(self.weights) != LANES or not all(LIGHTEST <= weight <= HEAVIEST for weight in self.weights):
             raise InvalidRequest(
                 f"{self.weights} are not weights of lanes",
@@ -29,6 +29,6 @@ class LanePolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             )
         if not 1 <= self.starvation_ms <= LONGEST_STARVATION_MS:
             raise InvalidRequest(
-                f"a lane cannot be passed over for {self.starvation_ms} ms",
-                hint=f"give 1 to {LONGEST_STARVATION_MS} ms",
+                f"the starvation limit must be from 1 to {LONGEST_STARVATION_MS} ms, got {self.starvation_ms}",
+                hint="the default is 30000 ms",
             )

@@ -1,4 +1,4 @@
-"""What there is to see of a lane: how many records wait and are under way, how fast they come and go."""
+"""Lane statistics: records waiting and in progress, and rates in and out."""
 
 from math import exp
 
@@ -10,13 +10,13 @@ from goqueue.model.priority import LANES
 __all__ = ["LaneFlow", "LaneView"]
 
 RATE_OVER_NS = 10 * 1_000_000_000
-"""How far back a rate looks: what is older by this counts about a third."""
+"""Time constant of a rate: a record older by this counts about a third."""
 
 _SECOND_NS = 1_000_000_000
 
 
 class LaneView(msgspec.Struct, frozen=True):
-    """One lane of one partition, as one group sees it."""
+    """One lane of one partition, for one group."""
 
     priority: int
     ready: int
@@ -25,13 +25,13 @@ class LaneView(msgspec.Struct, frozen=True):
     dequeued_per_s: float
     last_served_ns: InstantNs | None
     oldest_waiting_ns: InstantNs | None
-    """When the record was published that has been ready for longest."""
+    """Publish time of the record that has been ready for longest."""
 
 
 class LaneFlow:
-    """Records that pass a point, by lane: one for what is published to a partition, one for what a group takes of it.
+    """Rates of records by lane: one instance for publishes to a partition, one for deliveries to a group.
 
-    A rate is a mean in which older records count less and less, so five numbers are all there is to keep.
+    A rate is an exponentially weighted mean, so five numbers are all the state.
     """
 
     __slots__ = ("_last", "_recent", "_totals")
@@ -54,10 +54,10 @@ class LaneFlow:
         return self._faded(priority, now) * _SECOND_NS / RATE_OVER_NS
 
     def last(self, priority: int) -> InstantNs | None:
-        """When the last record passed: of what a group takes, when the lane was last served."""
+        """When the last record was counted: for deliveries, when the lane was last served."""
         return self._last[priority]
 
     def _faded(self, priority: int, now: InstantNs) -> float:
         last = self._last[priority]
-        # A clock that was set back must not make old records count more than new ones.
+        # After the clock was set back, older records must not count more than new ones.
         return 0.0 if last is None else self._recent[priority] * exp(min(last - now, 0) / RATE_OVER_NS)

@@ -1,1 +1,1 @@
-"""Who publishes, and what each has sent."""
+"""Idempotent producers: identities and sequence numbers."""

@@ -1,4 +1,4 @@
-# Numbers of producers are what clients send: any integer, so none of C.
+# Integers sent by clients may have any size, so they are not C integers.
 
 
 cdef class ProducerIdentities:

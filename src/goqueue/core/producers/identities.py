@@ -1,4 +1,4 @@
-"""Who may publish as which producer: ids are given out once, and the newest epoch of an id fences the older ones."""
+"""Producer identities: ids are given out once, and the newest epoch of an id fences the older ones."""
 
 from collections import OrderedDict
 
@@ -9,44 +9,44 @@ from goqueue.errors import ProducerFenced, UnknownProducer
 __all__ = ["IdentityGiven", "KnownIdentities", "ProducerIdentities"]
 
 EPOCHS_REMEMBERED = 100_000
-"""Ids with an epoch above 0; the one bumped longest ago is forgotten, its partitions still know its last epoch."""
+"""Ids with an epoch above 0; the one bumped longest ago is forgotten, its partitions still have its last epoch."""
 
 
 class IdentityGiven(msgspec.Struct, frozen=True, array_like=True):
-    """From now on the producer has this epoch."""
+    """The producer has this epoch from now on."""
 
     producer_id: int
     epoch: int
 
 
 class KnownIdentities(msgspec.Struct, frozen=True):
-    """Everything there is to remember."""
+    """Snapshot."""
 
     next_id: int
     epochs: tuple[IdentityGiven, ...]
 
 
 class ProducerIdentities:
-    """Deciding returns an event and changes nothing; `apply` is the only writer."""
+    """Commands return an event and change nothing; `apply` is the only writer."""
 
     def __init__(self) -> None:
         self._next_id = 1
         self._epochs: OrderedDict[int, int] = OrderedDict()
 
     def __len__(self) -> int:
-        """How many are remembered."""
+        """Number of remembered identities."""
         return len(self._epochs)
 
     def next(self) -> IdentityGiven:
         return IdentityGiven(self._next_id, 0)
 
     def bump(self, producer_id: int, epoch: int) -> IdentityGiven:
-        """The next epoch for a producer that comes back and knows the epoch it had."""
+        """The next epoch for a producer that presents its current epoch."""
         self.check(producer_id, epoch)
         return IdentityGiven(producer_id, epoch + 1)
 
     def renew(self, producer_id: int, epoch: int) -> IdentityGiven:
-        """The next epoch for a producer that somebody takes over, who knows an epoch that it had once."""
+        """The next epoch for a producer that is taken over by a process that presents any of its earlier epochs."""
         return IdentityGiven(producer_id, max(epoch, self._epochs.get(producer_id, 0)) + 1)
 
     def check(self, producer_id: int, epoch: int) -> None:
@@ -63,7 +63,7 @@ class ProducerIdentities:
             )
 
     def _may_have_forgotten(self, producer_id: int) -> bool:
-        """Whether the producer may have had epochs that nobody remembers."""
+        """Whether the producer may have had epochs that were forgotten."""
         return producer_id not in self._epochs and len(self._epochs) >= EPOCHS_REMEMBERED
 
     def apply(self, event: IdentityGiven) -> None:

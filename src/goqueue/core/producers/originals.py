@@ -1,6 +1,6 @@
-"""Records of a batch that were not written again, each with the place of its original, packed to be kept for long.
+"""Originals of the repeated records of a batch: for each, the position of the first record with its id.
 
-24 bytes each, big-endian: number in the batch u32, partition u32, offset i64, timestamp i64 Unix nanoseconds.
+Packed in 24 bytes each, big-endian: index in the batch u32, partition u32, offset i64, timestamp i64 Unix nanoseconds.
 """
 
 import struct
@@ -13,7 +13,7 @@ _PACKED = struct.Struct(">IIqq")
 
 
 class Original(NamedTuple):
-    """Where the record with this number in its batch is since when."""
+    """Position and time of the original of the record with this index in its batch."""
 
     step: int
     partition: int

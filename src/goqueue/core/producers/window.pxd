@@ -1,6 +1,6 @@
 cimport cython
 
-# Numbers of producers are what clients send: any integer, so none of C.
+# Integers sent by clients may have any size, so they are not C integers.
 
 
 cdef class _Producer:

@@ -1,9 +1,9 @@
-"""Idempotent producers of one partition: a batch sent again is recognised and answered as the first time.
+"""Producer window of one partition: a repeated batch is recognised and answered like the first time.
 
-A producer numbers its records in each partition. The last five batches of each producer are remembered, as many
-as a client may have under way; an older repeat, or a gap, is refused. Producers that have been silent longest are
-forgotten when there are too many, and after a time that is a setting. Such a producer needs another identity: taken for
-a new one, it could write a batch twice.
+A producer numbers its records in each partition. The last five batches of each producer are remembered, as many as a
+client may have in flight; an older repeat, or a gap, is refused. The producers idle for longest are forgotten when
+there are too many, or after the configured retention. A forgotten producer needs a new identity: treated as a new one,
+it could write a batch twice.
 """
 
 from collections import OrderedDict
@@ -22,9 +22,9 @@ PRODUCERS_REMEMBERED = 20_000
 
 
 class BatchWritten(msgspec.Struct, frozen=True, array_like=True):
-    """A producer's batch is in the log, except for records that were there before and have their originals noted.
+    """A producer's batch is in the log, except for records that are repetitions, whose originals are noted.
 
-    Sequence and count are about the records as they were sent.
+    Sequence number and count are those of the batch as it was sent.
     """
 
     producer_id: int
@@ -37,12 +37,12 @@ class BatchWritten(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def next_offset(self) -> int:
-        """Behind the records that were written, which may be none."""
+        """The offset after the written records, of which there may be none."""
         return self.base_offset + self.count - count_originals(self.originals)
 
 
 ProducerEvent = BatchWritten | bytes
-"""A batch, or several that were written together."""
+"""A batch, or several written together."""
 
 _Together = tuple[BatchWritten, ...]
 _encode = msgspec.msgpack.Encoder().encode
@@ -50,12 +50,12 @@ _decode_together = msgspec.msgpack.Decoder(_Together).decode
 
 
 def written_together(batches: Sequence[BatchWritten]) -> ProducerEvent:
-    """One event for batches that are written as one entry: what an event costs is the same for one as for many."""
+    """One event for batches that are written as one entry: the cost of an event is the same for one as for many."""
     return batches[0] if len(batches) == 1 else _encode(batches)
 
 
 class _Producer:
-    """What a partition knows of one producer; there is always at least one batch."""
+    """State of one producer in a partition; there is always at least one batch."""
 
     __slots__ = ("batches", "epoch", "next_sequence")
 
@@ -63,7 +63,7 @@ class _Producer:
         self.epoch = epoch
         self.batches: list[BatchWritten] = []
         self.next_sequence = 0
-        """The number of the record that is expected next."""
+        """The expected sequence number."""
 
 
 class ProducerWindow:
@@ -76,7 +76,7 @@ class ProducerWindow:
         return len(self._producers)
 
     def check(self, producer_id: int, epoch: int, sequence: int) -> BatchWritten | None:
-        """The batch as it was written before, or None when it is the next one; anything else is an error."""
+        """The original of a repeated batch, or None when it is the next one; anything else is an error."""
         known = self._producers.get(producer_id)
         if known is None:
             if sequence:
@@ -117,25 +117,25 @@ class ProducerWindow:
             self._producers.popitem(last=False)
 
     def undo(self, batch: BatchWritten) -> None:
-        """The batch did not reach the log after all: sent again, it must not pass for a repeat.
+        """The batch was not written after all: sent again, it must not pass for a repeat.
 
-        Those that came behind it fall with it, as they would be out of order now.
+        Later batches of the producer are removed with it, as they would be out of order now.
         """
         known = self._producers.get(batch.producer_id)
         if known is None or batch not in known.batches:
             return
         while known.batches.pop() != batch:
             pass
-        # Sent again, it is the one that is expected.
+        # When it is sent again, it is the expected one.
         known.next_sequence = batch.sequence
         if not known.batches:
             del self._producers[batch.producer_id]
 
     def forget_silent(self, before: InstantNs, in_use: Container[int] = ()) -> int:
-        """Producers not heard of since then, but those that are in use; how many that were."""
+        """Forget producers idle since then, except those in use; returns how many."""
         silent = []
         for producer_id, known in self._producers.items():
-            # The one that was heard of longest ago comes first.
+            # Ordered by last use, the oldest first.
             if known.batches[-1].timestamp_ns > before:
                 break
             if producer_id not in in_use:

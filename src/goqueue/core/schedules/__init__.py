@@ -1,1 +1,1 @@
-"""Recurring schedules: when they are due, and what they have fired."""
+"""Recurring schedules: due times, and firings."""

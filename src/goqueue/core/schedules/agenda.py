@@ -1,4 +1,4 @@
-"""Which schedule is due when: a cache beside the state, made anew from it after a restart."""
+"""Agenda of schedules by due time: a cache beside the state, rebuilt from it after a restart."""
 
 from bisect import bisect_left, bisect_right, insort
 
@@ -8,14 +8,14 @@ __all__ = ["Agenda"]
 
 
 class Agenda:
-    """A sorted list: schedules are at most some thousands, and moving one in it takes microseconds."""
+    """A sorted list: there are at most some thousands of schedules, and moving one takes microseconds."""
 
     def __init__(self) -> None:
         self._instants: dict[str, InstantNs] = {}
         self._sorted: list[tuple[InstantNs, str]] = []
 
     def put(self, schedule_id: str, at: InstantNs | None) -> None:
-        """None takes it off."""
+        """Set the due time; None removes the schedule."""
         old = self._instants.pop(schedule_id, None)
         if old is not None:
             del self._sorted[bisect_left(self._sorted, (old, schedule_id))]
@@ -30,6 +30,6 @@ class Agenda:
         return self._instants[self._sorted[0][1]] if self._sorted else None
 
     def due(self, now: InstantNs) -> list[str]:
-        """In the order of time."""
+        """Ids of due schedules by due time."""
         end = bisect_right(self._sorted, now, key=lambda entry: entry[0])
         return [schedule_id for _, schedule_id in self._sorted[:end]]

@@ -1,4 +1,4 @@
-"""Whether a schedule can be carried out; a refusal says what to do instead."""
+"""Checks of schedule settings; a refusal says what to do instead."""
 
 import re
 
@@ -73,4 +73,4 @@ def _check_record(config: ScheduleConfig) -> None:
 
 def _check_within(what: str, number: int | None, least: int, most: int) -> None:
     if number is not None and not least <= number <= most:
-        raise InvalidRequest(f"{what} is {number}", hint=f"it has to be from {least} to {most}")
+        raise InvalidRequest(f"{what} must be from {least} to {most}, got {number}", hint="give a value in this range")

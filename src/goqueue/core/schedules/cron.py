@@ -1,11 +1,11 @@
-"""When something recurring occurs: by a cron expression on the clocks of a zone, or every so many seconds.
+"""Occurrences of a schedule: by a cron expression in a time zone, or at a fixed rate.
 
 Everything is a function of its arguments: the same question gets the same answer after a restart, and asking for the
-next one again and again gives the same instants as asking for many at once.
+next occurrence again and again gives the same instants as asking for many at once.
 
-Where clocks are changed, an expression that names times of the day follows the two policies of its schedule. One that
-runs every so often, with a star or a step in its hours, needs none: it occurs at each instant at which the clocks show
-a reading it names, so an hour that is skipped has no occurrences and an hour that is shown twice has them twice.
+At clock changes, an expression that names times of the day follows the two policies of its schedule. An expression with
+a star or a step in its hours needs none: it occurs at each instant at which the clocks show a reading it names, so an
+hour that is skipped has no occurrences and an hour that is shown twice has them twice.
 """
 
 import itertools
@@ -23,11 +23,11 @@ __all__ = ["CronTimes", "EveryTimes", "Gap", "Overlap", "Times", "latest_between
 
 SECOND_NS = 1_000_000_000
 LAST_INSTANT = InstantNs((1 << 63) - 1)
-"""In the year 2262: instants are kept in 64 bits."""
+"""In the year 2262: instants are signed 64-bit integers."""
 
 
 class Gap(StrEnum):
-    """What becomes of a time that clocks skip when they are set ahead."""
+    """Policy for a time that clocks skip when they are set ahead."""
 
     SKIP = "skip"
     SHIFT = "shift"
@@ -35,7 +35,7 @@ class Gap(StrEnum):
 
 
 class Overlap(StrEnum):
-    """Which one is meant by a time that clocks show twice when they are set back."""
+    """Policy for a time that clocks show twice when they are set back."""
 
     FIRST = "first"
     SECOND = "second"
@@ -43,7 +43,7 @@ class Overlap(StrEnum):
 
 
 class CronTimes(msgspec.Struct, frozen=True, tag="cron"):
-    """A checked expression on the clocks of a checked zone."""
+    """A checked expression in a checked time zone."""
 
     expression: str
     zone: str = "UTC"
@@ -52,7 +52,7 @@ class CronTimes(msgspec.Struct, frozen=True, tag="cron"):
 
 
 class EveryTimes(msgspec.Struct, frozen=True, tag="every"):
-    """At the anchor, and every so many seconds from then on, whatever clocks show."""
+    """A fixed rate: at the anchor, and every `every_s` from then on, whatever clocks show."""
 
     every_s: int
     anchor: InstantNs
@@ -67,15 +67,15 @@ def next_after(spec: Times, instant: InstantNs) -> InstantNs | None:
 
 
 def occurrences_between(spec: Times, after: InstantNs, until: InstantNs, most: int) -> list[InstantNs]:
-    """The first ones later than `after` and not later than `until`."""
+    """The first occurrences later than `after` and not later than `until`."""
     return list(itertools.islice(_occurrences(spec, after, until), most))
 
 
 def latest_between(spec: Times, after: InstantNs, until: InstantNs, most: int) -> list[InstantNs]:
-    """The last ones of that time, in order.
+    """The last occurrences in the interval, in order.
 
-    After a long downtime there may be millions, so they are not counted through: the start is moved until a number is
-    left that is small and still enough. As no two occur at once, there is such a start.
+    After a long downtime there may be millions, so they are not enumerated: the start is moved until the remaining
+    number is small and still enough. As no two occur at once, there is such a start.
     """
     too_early, too_late = after, until
     found = occurrences_between(spec, after, until, 2 * most + 1)
@@ -98,7 +98,7 @@ def _occurrences(spec: Times, after: InstantNs, until: InstantNs) -> Iterator[In
     if isinstance(spec, EveryTimes):
         instants = _every(spec, after)
     else:
-        # Expressions name whole seconds, so the rest of a second that has begun does not matter.
+        # Expressions name whole seconds, so a started second does not matter.
         instants = (InstantNs(second * SECOND_NS) for second in _cron(spec, after // SECOND_NS))
     return itertools.takewhile(until.__ge__, instants)
 
@@ -110,7 +110,7 @@ def _every(spec: EveryTimes, after: InstantNs) -> Iterator[InstantNs]:
 
 
 def _cron(spec: CronTimes, after_s: int) -> Iterator[int]:
-    """From one clock change to the next, between which readings and instants are a fixed offset apart."""
+    """From one clock change to the next; in between, readings and instants differ by a fixed offset."""
     is_through = runs_through(spec.expression)
     since = after_s
     offset = zones.offset_at(spec.zone, since)
@@ -128,7 +128,7 @@ def _cron(spec: CronTimes, after_s: int) -> Iterator[int]:
         if change is None:
             return
         since, offset = change.at, change.after
-        # The first reading behind the change counts as not yet seen, unless the gap's occurrence is at its instant.
+        # The first reading after the change counts as not yet seen, unless the gap's occurrence is at its instant.
         shown = since + offset - 1
         if not is_through and spec.gap == Gap.SHIFT and named < since + offset and change.skipped > 0:
             yield since

@@ -1,4 +1,4 @@
-"""What can happen to schedules."""
+"""Schedule events."""
 
 from enum import StrEnum
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class Outcome(StrEnum):
-    """What became of an occurrence."""
+    """Outcome of an occurrence."""
 
     FIRED = "fired"
     SKIPPED = "skipped"
@@ -31,14 +31,14 @@ class Outcome(StrEnum):
 
 
 class RecordPlace(msgspec.Struct, frozen=True, array_like=True):
-    """Where the record of a firing was written."""
+    """Position of the record written by a firing."""
 
     partition: int
     offset: int
 
 
 class ScheduleCreated(msgspec.Struct, frozen=True, tag="schedule_created"):
-    """Occurrences up to `settled` are none of its business."""
+    """Occurrences up to `settled` do not fire."""
 
     at: InstantNs
     config: ScheduleConfig
@@ -72,9 +72,9 @@ class ScheduleDeleted(msgspec.Struct, frozen=True, tag="schedule_deleted"):
 
 
 class ScheduleFired(msgspec.Struct, frozen=True, tag="schedule_fired"):
-    """Written in the same entry as the record, so that there is never one without the other.
+    """Written in the same entry as the record, so that neither exists without the other.
 
-    It settles all occurrences up to its own, and stands for `count` of them.
+    It settles all occurrences up to its own, and counts for `count` of them.
     """
 
     at: InstantNs
@@ -86,7 +86,7 @@ class ScheduleFired(msgspec.Struct, frozen=True, tag="schedule_fired"):
 
 
 class ScheduleSkipped(msgspec.Struct, frozen=True, tag="schedule_skipped"):
-    """Occurrences from `occurrence` up to `settled` will not fire. Many of them are not counted to the end."""
+    """Occurrences from `occurrence` up to `settled` will not fire. Large numbers are not counted to the end."""
 
     at: InstantNs
     schedule: str

@@ -1,7 +1,7 @@
-"""How long after its occurrence a firing waits, so that many schedules of one time do not all fire at once.
+"""Jitter: the delay of a firing after its occurrence, so that many schedules of one time do not all fire at once.
 
-The wait is drawn from a hash of the schedule and the occurrence, not at random: asked again after a restart, it is the
-same. It ends before the next occurrence, so firings keep the order of their occurrences.
+The delay is a hash of the schedule and the occurrence, not random: after a restart, it is the same. It ends before the
+next occurrence, so firings keep the order of their occurrences.
 """
 
 from hashlib import blake2b
@@ -15,7 +15,7 @@ MS_NS = 1_000_000
 
 
 def due_at(schedule_id: str, times: Times, jitter_ms: int, occurrence: InstantNs) -> InstantNs:
-    """At the occurrence or later, and before the next one."""
+    """The due time of an occurrence: at the occurrence or later, and before the next one."""
     if jitter_ms == 0:
         return occurrence
     longest = jitter_ms

@@ -1,4 +1,4 @@
-"""What one schedule has to do now, given the occurrences that are due and how late they are."""
+"""Misfire policy: the firings and skips of one schedule, given its due occurrences and their lateness."""
 
 from typing import NamedTuple
 
@@ -14,11 +14,11 @@ __all__ = ["Firing", "Plan", "plan"]
 
 MS_NS = 1_000_000
 COUNTED = 100
-"""How far missed occurrences are counted: 100 stands for 100 or more."""
+"""Limit of counting missed occurrences: 100 means 100 or more."""
 
 
 class Firing(msgspec.Struct, frozen=True):
-    """A record to publish for an occurrence. `after` is up to where its schedule was settled when this was decided."""
+    """A record to publish for an occurrence. `after` is the state of `settled` when this was decided."""
 
     schedule: str
     occurrence: InstantNs
@@ -30,19 +30,19 @@ class Firing(msgspec.Struct, frozen=True):
 
     @property
     def identity(self) -> str:
-        """Of this occurrence of this schedule, and of no other; short enough for the id of a record."""
+        """Unique to this occurrence of this schedule; short enough for the id of a record."""
         return f"{self.schedule}@{self.occurrence}"
 
 
 class Plan(NamedTuple):
-    """Occurrences to skip come before those to fire."""
+    """Skips come before firings."""
 
     skipped: ScheduleSkipped | None
     firings: list[Firing]
 
 
 def plan(state: ScheduleState, *, now: InstantNs, most: int) -> Plan:
-    """At most so many firings; what is left out is due at the next call as well."""
+    """The plan, with at most `most` firings; the remaining ones are due at the next call as well."""
     if state.remaining is not None:
         most = min(most, state.remaining)
     last_missed = _last_due(state, InstantNs(now - state.config.misfire_after_ms * MS_NS - 1))
@@ -62,7 +62,7 @@ def plan(state: ScheduleState, *, now: InstantNs, most: int) -> Plan:
 
 
 def _catch_up(state: ScheduleState, last_missed: InstantNs, now: InstantNs, most: int) -> Plan:
-    """The latest missed ones, in order, then those that are on time."""
+    """The latest missed occurrences, in order, then those on time."""
     missed = state.latest(last_missed, state.config.catch_up_most + 1)
     skipped = None
     if len(missed) > state.config.catch_up_most:
@@ -87,9 +87,9 @@ def _on_time(state: ScheduleState, now: InstantNs, after: InstantNs, most: int) 
 
 
 def _last_due(state: ScheduleState, by: InstantNs) -> InstantNs | None:
-    """The last occurrence not settled that was due by then.
+    """The last unsettled occurrence that was due by then.
 
-    A firing waits for less than until the next occurrence, so only the last of those that have begun may still wait.
+    Jitter is shorter than the time to the next occurrence, so only the last one that has begun may still wait.
     """
     return next((each for each in reversed(state.latest(by, 2)) if state.due_at(each) <= by), None)
 

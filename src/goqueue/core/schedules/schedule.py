@@ -1,4 +1,4 @@
-"""What a schedule is told to do: which record to publish, when, and what to do about occurrences that were missed."""
+"""Schedule settings: the record to publish, its times, and the policy for missed occurrences."""
 
 from enum import StrEnum
 
@@ -14,14 +14,14 @@ __all__ = ["Misfire", "ScheduleConfig", "SchedulePatch", "patched"]
 NORMAL_PRIORITY = 2
 DEFAULT_CATCH_UP = 100
 DEFAULT_MISFIRE_AFTER_MS = 60_000
-"""A minute is longer than a busy broker is late, and shorter than a restart that somebody would call a downtime."""
+"""A minute is longer than a busy broker is late, and shorter than a restart that counts as downtime."""
 
 
 class Misfire(StrEnum):
-    """What to do about occurrences that nobody was there for."""
+    """Policy for occurrences that the broker missed."""
 
     SKIP = "skip"
-    """Nothing: go on with the next one."""
+    """Skip missed occurrences and continue with the next one."""
     ONCE = "once"
     """Fire once for all that are due, as the latest of them."""
     ALL = "all"
@@ -29,7 +29,7 @@ class Misfire(StrEnum):
 
 
 class ScheduleConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Either `cron` or `every_s` is given. Not checked by itself, so that what is kept can always be read again."""
+    """Either `cron` or `every_s` is given. Not validated when made, so that stored settings can always be read."""
 
     id: str
     topic: str
@@ -41,9 +41,9 @@ class ScheduleConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     every_s: int | None = None
     zone: str = "UTC"
     start: InstantNs | None = None
-    """No occurrence is before this; fixed-rate ones are counted from here."""
+    """The earliest time of an occurrence; fixed-rate ones are counted from here."""
     end: InstantNs | None = None
-    """No occurrence is behind this."""
+    """The latest time of an occurrence."""
     misfire: Misfire = Misfire.ONCE
     misfire_after_ms: int = DEFAULT_MISFIRE_AFTER_MS
     """An occurrence is missed when it is later than this. Up to then it fires as usual, under every policy."""
@@ -56,7 +56,7 @@ class ScheduleConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     description: str = ""
 
     def times(self, anchor: InstantNs) -> Times:
-        """`anchor` is where fixed-rate occurrences are counted from when there is no start."""
+        """`anchor` is the origin of fixed-rate occurrences when there is no start."""
         if self.every_s is not None:
             return EveryTimes(self.every_s, anchor if self.start is None else self.start)
         assert self.cron is not None
@@ -67,7 +67,7 @@ class ScheduleConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class SchedulePatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The fields to change; what is not named stays as it is."""
+    """The fields to change; others stay as they are."""
 
     topic: str | UnsetType = UNSET
     value: bytes | UnsetType = UNSET
@@ -91,7 +91,7 @@ class SchedulePatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 def patched(config: ScheduleConfig, patch: SchedulePatch) -> ScheduleConfig:
-    """Naming one of `cron` and `every_s` takes the place of the other."""
+    """Setting one of `cron` and `every_s` replaces the other."""
     changes = {name: value for name, value in msgspec.structs.asdict(patch).items() if value is not UNSET}
     if changes.get("cron") is not None:
         changes.setdefault("every_s", None)

@@ -1,10 +1,10 @@
-"""All schedules of a broker: made, changed, paused and deleted by operators, fired by time.
+"""Schedules of a broker: created, changed, paused and deleted by operators, fired by time.
 
 Commands decide: they return events and change nothing; `apply` is the only writer. The events of a command are written
 together and applied before the next command is given.
 
 For each firing that `decide_firings` returns, the event of `fired` is written in one entry with the record. After a
-crash there are both or neither: an occurrence without them is still to come, one with them is settled.
+crash there are both or neither: an occurrence without them is pending, one with them is settled.
 """
 
 from collections.abc import Iterator
@@ -33,15 +33,15 @@ __all__ = ["MOST_SCHEDULES", "Decision", "Schedules"]
 
 MOST_SCHEDULES = 100_000
 MOST_FIRINGS = 100
-"""Decided at a time: finding what was missed takes milliseconds for each schedule, and the broker has other work."""
+"""Decided at a time: finding missed occurrences takes milliseconds for each schedule, and the broker has other work."""
 MS_NS = 1_000_000
 
 
 class Decision(NamedTuple):
     """First write and apply the skips, then publish the firings in order.
 
-    When the record of one cannot be written now, leave out the later ones of that schedule: to settle one is to settle
-    all before it.
+    When the record of one cannot be written now, leave out the later ones of that schedule: settling one settles all
+    before it.
     """
 
     skips: list[ScheduleSkipped]
@@ -49,16 +49,16 @@ class Decision(NamedTuple):
 
 
 class Schedules:
-    """Schedules by id, in the order in which they were made."""
+    """Schedules by id, in order of creation."""
 
     def __init__(self) -> None:
         self._states: dict[str, ScheduleState] = {}
         self._agenda = Agenda()
 
-    # What operators ask
+    # Commands of operators
 
     def create(self, config: ScheduleConfig, *, now: InstantNs) -> list[ScheduleEvent]:
-        """It may start at once, but nothing fires for the time before it was made."""
+        """The schedule may start at once, but does not fire for the time before its creation."""
         if config.id in self._states:
             raise ScheduleExists(f"there is a schedule {config.id} already")
         if len(self._states) >= MOST_SCHEDULES:
@@ -71,7 +71,7 @@ class Schedules:
         return [event]
 
     def change(self, schedule_id: str, patch: SchedulePatch, *, now: InstantNs) -> list[ScheduleEvent]:
-        """Other times hold from now on. All other changes lose no occurrence that is due and has not fired yet."""
+        """New times apply from now on. All other changes lose no occurrence that is due and has not fired yet."""
         state = self.state(schedule_id)
         config = patched(state.config, patch)
         if config == state.config:
@@ -92,7 +92,7 @@ class Schedules:
         return [] if self.state(schedule_id).config.paused else [SchedulePaused(now, schedule_id)]
 
     def resume(self, schedule_id: str, *, now: InstantNs) -> list[ScheduleEvent]:
-        """What fell into the pause was not missed: it is not made up for, whatever the misfire policy."""
+        """Occurrences during the pause were not missed: they are not made up for, whatever the misfire policy."""
         state = self.state(schedule_id)
         if not state.config.paused:
             return []
@@ -101,14 +101,14 @@ class Schedules:
     def delete(self, schedule_id: str, *, now: InstantNs) -> list[ScheduleEvent]:
         return [ScheduleDeleted(now, self.state(schedule_id).config.id)]
 
-    # What time brings
+    # Commands of time
 
     def next_due(self) -> InstantNs | None:
-        """When to call `decide_firings` next. Ask again after every event; while it is past, call again."""
+        """When to call `decide_firings` next. Ask again after every event; while it is in the past, call again."""
         return self._agenda.earliest()
 
     def decide_firings(self, *, now: InstantNs, most: int = MOST_FIRINGS) -> Decision:
-        """Which occurrences to fire and which to skip now, those due first coming first."""
+        """The occurrences to fire and to skip now, by due time."""
         skips: list[ScheduleSkipped] = []
         firings: list[Firing] = []
         for schedule_id in self._agenda.due(now):
@@ -131,16 +131,16 @@ class Schedules:
         return state.settled < decided.occurrence
 
     def fired(self, firing: Firing, *, now: InstantNs, place: RecordPlace | None = None) -> ScheduleFired:
-        """To be written with the record."""
+        """The event to write with the record."""
         self._check_is_next(firing)
         return ScheduleFired(now, firing.schedule, firing.occurrence, firing.outcome, firing.count, place)
 
     def passed_over(self, firing: Firing, *, now: InstantNs, reason: str) -> ScheduleSkipped:
-        """Instead of `fired`, when the record can never be published: its topic is gone, say."""
+        """The event to write when the record can never be published, for example because its topic is gone."""
         self._check_is_next(firing)
         return ScheduleSkipped(now, firing.schedule, firing.occurrence, firing.occurrence, firing.count, reason)
 
-    # What there is to see
+    # Queries
 
     def __contains__(self, schedule_id: str) -> bool:
         return schedule_id in self._states
@@ -158,10 +158,10 @@ class Schedules:
             raise UnknownSchedule(f"there is no schedule {schedule_id[:60]}") from None
 
     def due_at(self, schedule_id: str) -> InstantNs | None:
-        """When it fires next, jitter included; None while it is paused and when it has ended."""
+        """The next due time, jitter included; None while the schedule is paused and when it has ended."""
         return self._agenda.at(schedule_id)
 
-    # What is kept
+    # Snapshots
 
     def apply(self, event: ScheduleEvent) -> None:
         match event:
@@ -190,12 +190,12 @@ class Schedules:
         self._agenda.put(state.config.id, None if occurrence is None else state.due_at(occurrence))
 
     def _check_is_next(self, firing: Firing) -> None:
-        """Nothing may have been settled since the firing was decided, except the ones decided before it."""
+        """Check that nothing was settled since the firing was decided, except the ones decided before it."""
         assert self.is_next(firing), f"{firing.identity} was not the next one"
 
 
 def _anchor(now: InstantNs) -> InstantNs:
-    """Whole milliseconds, so that occurrences counted from here can be shown exactly."""
+    """Whole milliseconds, so that occurrences counted from here have exact text forms."""
     return InstantNs(now - now % MS_NS)
 
 

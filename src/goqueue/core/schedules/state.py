@@ -1,8 +1,8 @@
-"""All there is to know about one schedule, as a value: an event makes a new one of it.
+"""Schedule state as an immutable value: an event makes a new one.
 
-The key to firing each occurrence once is `settled`: occurrences up to it have fired or never will, later ones are still
-to come. It only ever grows, so neither a restart nor a clock set back brings an occurrence up again. After a clock was
-ahead by mistake, a schedule is silent until its next occurrence behind the one it fired then.
+`settled` is the key to firing each occurrence once: occurrences up to it have fired or never will, later ones are
+pending. It only grows, so neither a restart nor a clock set back repeats an occurrence. After a clock was ahead by
+mistake, a schedule is silent until its next occurrence after the one it fired then.
 """
 
 from enum import StrEnum
@@ -33,11 +33,11 @@ class Status(StrEnum):
     ACTIVE = "active"
     PAUSED = "paused"
     ENDED = "ended"
-    """There is no occurrence to come, or it has fired as often as it may. A change can bring it back."""
+    """There is no later occurrence, or it has fired the maximum number of times. A change can reactivate it."""
 
 
 class HistoryEntry(msgspec.Struct, frozen=True):
-    """What became of an occurrence, or of several at once: then this is the last, if it fired, or the first skipped."""
+    """Outcome of an occurrence, or of several at once: then this is the last, if it fired, or the first skipped."""
 
     occurrence: InstantNs
     at: InstantNs
@@ -48,7 +48,7 @@ class HistoryEntry(msgspec.Struct, frozen=True):
 
 
 class ScheduleState(msgspec.Struct, frozen=True):
-    """Whether it has ended follows from the rest, so it cannot be wrong."""
+    """Whether the schedule has ended is derived, so it cannot be inconsistent."""
 
     config: ScheduleConfig
     created_at: InstantNs
@@ -70,22 +70,22 @@ class ScheduleState(msgspec.Struct, frozen=True):
 
     @property
     def remaining(self) -> int | None:
-        """How often it may still fire."""
+        """Number of firings left."""
         return None if self.config.max_firings is None else max(self.config.max_firings - self.fired, 0)
 
     def next_occurrence(self) -> InstantNs | None:
-        """The first that is not settled; also of a schedule that is paused."""
+        """The first unsettled occurrence; also of a paused schedule."""
         if self.remaining == 0:
             return None
         found = next_after(self.times, self._opening())
         return found if found is not None and (self.config.end is None or found <= self.config.end) else None
 
     def first(self, until: InstantNs, most: int) -> list[InstantNs]:
-        """The first occurrences that are not settled."""
+        """The first unsettled occurrences."""
         return occurrences_between(self.times, self._opening(), self._closing(until), most)
 
     def latest(self, until: InstantNs, most: int) -> list[InstantNs]:
-        """The last of those not settled."""
+        """The last unsettled occurrences."""
         return latest_between(self.times, self._opening(), self._closing(until), most)
 
     def due_at(self, occurrence: InstantNs) -> InstantNs:
@@ -110,7 +110,7 @@ class ScheduleState(msgspec.Struct, frozen=True):
                 return replace(self, settled=settled, history=noted)
 
     def _opening(self) -> InstantNs:
-        """A start to come is not counted as settled: it may still be moved to an earlier time."""
+        """A future start does not count as settled: it may still be moved to an earlier time."""
         return self.settled if self.config.start is None else InstantNs(max(self.settled, self.config.start - 1))
 
     def _closing(self, until: InstantNs) -> InstantNs:

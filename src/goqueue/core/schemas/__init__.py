@@ -1,1 +1,1 @@
-"""The schema registry: which schemas there are under which subjects, and which may follow which."""
+"""Schema registry: subjects, versions, and compatibility."""

@@ -1,4 +1,4 @@
-"""Which earlier schemas a new one is compared with at each compatibility level, and what is said if it does not fit."""
+"""Compatibility levels: the earlier versions that a new schema is compared with, and the reported reasons."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -20,14 +20,14 @@ class Version(NamedTuple):
 
 
 def compared(level: Level, versions: list[int]) -> list[int]:
-    """Of versions in order those that count, the latest first."""
+    """The versions to compare with, the latest first."""
     if level is Level.NONE:
         return []
     return versions[::-1] if level in TRANSITIVE else versions[-1:]
 
 
 def reasons(level: Level, kind: SchemaFormat, new: Any, earlier: Iterable[Version]) -> list[str]:
-    """Why the new schema may not follow: all about the first version that it does not fit, or nothing."""
+    """Why the new schema is incompatible: all reasons for the first version it does not match, or nothing."""
     for version in earlier:
         if version.type != kind.name:
             return [f"DIFFERENT_TYPE at /: version {version.number} is {version.type}, the new schema is {kind.name}"]

@@ -1,4 +1,4 @@
-"""Whether a version or a subject can go, and whether it is hidden or gone for good."""
+"""Deletion of versions and subjects, soft or permanent."""
 
 from goqueue.core.schemas.events import SubjectDeleted, SubjectPurged, VersionDeleted, VersionPurged
 from goqueue.core.schemas.policies import Policies
@@ -60,7 +60,7 @@ def delete_subject(
 
 
 def purge_rest(subjects: Subjects, subject: str | None) -> list[SubjectPurged]:
-    """What is left of deleted versions goes for good, so that versions with their numbers can be imported."""
+    """Permanently delete the remaining soft-deleted versions, so that versions with their numbers can be imported."""
     gone = list(subjects.names()) if subject is None else [subject]
     events = []
     for name in gone:
@@ -73,7 +73,7 @@ def purge_rest(subjects: Subjects, subject: str | None) -> list[SubjectPurged]:
 
 
 def _check_not_referred_to(subjects: Subjects, subject: str, versions: list[int], *, permanent: bool) -> None:
-    """Schemas of the same subject go together with it."""
+    """Schemas of the same subject are deleted together with it."""
     for version in versions:
         for schema_id in subjects.referrers(subject, version, deleted=permanent):
             others = (name for name, _ in subjects.places(schema_id, deleted=permanent) if name != subject)

@@ -1,4 +1,4 @@
-"""What can happen in the schema registry."""
+"""Schema registry events."""
 
 import msgspec
 
@@ -20,7 +20,7 @@ __all__ = [
 
 
 class Registered(msgspec.Struct, frozen=True, tag="schema_registered"):
-    """`replaces` are deleted versions of the same schema, which are gone for good with this one."""
+    """`replaces` are deleted versions of the same schema, which are permanently deleted with this event."""
 
     subject: str
     version: int
@@ -30,14 +30,14 @@ class Registered(msgspec.Struct, frozen=True, tag="schema_registered"):
 
 
 class VersionDeleted(msgspec.Struct, frozen=True, tag="schema_version_deleted"):
-    """Not for good: the version is hidden, and its id can still be asked for."""
+    """Soft deletion: the version is hidden, and its id can still be looked up."""
 
     subject: str
     version: int
 
 
 class VersionPurged(msgspec.Struct, frozen=True, tag="schema_version_purged"):
-    """For good."""
+    """Permanent deletion."""
 
     subject: str
     version: int

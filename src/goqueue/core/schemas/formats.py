@@ -1,4 +1,4 @@
-"""What the registry asks of a schema format: to parse a text, to bring it into one form, to compare two schemas."""
+"""Schema formats: the protocol for parsing, canonical text and comparison."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -9,7 +9,7 @@ __all__ = ["Incompatibility", "SchemaFormat"]
 
 
 class Incompatibility(msgspec.Struct, frozen=True):
-    """One reason why a reader cannot read what a writer wrote; `path` leads to its place, as a JSON pointer does."""
+    """One reason why a reader cannot read what a writer wrote; `path` is a JSON pointer to its place."""
 
     kind: str
     path: str
@@ -17,9 +17,9 @@ class Incompatibility(msgspec.Struct, frozen=True):
 
 
 class SchemaFormat(Protocol):
-    """A format without state of its own: equal arguments give equal answers, and what was parsed is never changed.
+    """A stateless format: equal arguments give equal answers, and parsed values are never changed.
 
-    What `parse` returns is only handed back to the same format; the registry does not look into it.
+    The result of `parse` is only passed back to the same format; the registry does not inspect it.
     """
 
     @property
@@ -29,15 +29,15 @@ class SchemaFormat(Protocol):
     def parse(self, text: str, references: Mapping[str, str]) -> Any:
         """Raise InvalidSchema, with a message that says where and why, if the text is not a schema.
 
-        `references` are the texts of all schemas referred to, directly or not, by the name they are referred to; each
-        comes after those it refers to itself.
+        `references` are the texts of all schemas referred to, directly or not, by reference name; each comes after
+        those it refers to itself.
         """
 
     def canonical(self, parsed: Any) -> str:
-        """The one text of all schemas that mean the same: without it, they are the same only if written the same."""
+        """The common text of all equivalent schemas; without one, only identical texts are the same schema."""
 
     def incompatibilities(self, reader: Any, writer: Any) -> list[Incompatibility]:
         """Why `reader` cannot read what `writer` wrote; nothing when it can."""
 
     def reuses(self, newer: Any, older: Any) -> list[Incompatibility]:
-        """What `newer` takes for something new that `older` set aside for good, whoever reads what the other wrote."""
+        """Uses in `newer` of numbers or names that `older` reserved, independent of who reads whose data."""

@@ -1,8 +1,8 @@
-"""Identity of schemas: what two texts have in common that differ only in how they are written.
+"""Schema identity: the common key of texts that differ only in notation.
 
-It is found without parsing, because it is needed for every schema when the broker starts. For Protobuf, comments and
-white space do not count; for Avro and JSON Schema, white space and how strings are escaped. In Avro, a type that stands
-alone is the same as `{"type": …}`.
+It is computed without parsing, because it is needed for every schema when the broker starts. For Protobuf, comments and
+white space are ignored; for Avro and JSON Schema, white space and the escaping of strings. In Avro, a type name alone
+is the same as `{"type": …}`.
 """
 
 import json
@@ -29,12 +29,12 @@ _PROTOBUF_TOKEN = re.compile(
     r"""|"(?:\\.|[^"\\\n])*+"?|'(?:\\.|[^'\\\n])*+'?|[\w.+-]++|\S""",
     re.DOTALL,
 )
-"""Strings and comments that do not end go to the end of their line or of the text: each character is read once."""
+"""Unterminated strings and comments extend to the end of their line or of the text: each character is read once."""
 
 
 @lru_cache(maxsize=16)
 def identity_of(schema: Schema) -> Identity:
-    """Of a schema as it is kept, without layout. Remembered, because one is asked for several times on its way."""
+    """Identity of a stored schema, without layout. Cached, because it is requested several times per operation."""
     written = _WRITTEN.get(schema.type, str)(schema.text)
     digest = blake2b(written.encode(errors="surrogatepass"), digest_size=DIGEST_BYTES).digest()
     return schema.type, digest, schema.references
@@ -45,7 +45,7 @@ def _protobuf(text: str) -> str:
 
 
 def _avro(text: str) -> str:
-    """Most texts need not be parsed: no string has a quote that stands alone, so what looks like a type is one."""
+    """Most texts need not be parsed: strings contain no unescaped quote, so a match is never inside one."""
     while True:
         text, count = _TYPE_ALONE.subn(r"\1", text)
         if not count:
@@ -61,12 +61,12 @@ def _json(text: str, simplified: Callable[[Any], Any]) -> str:
     try:
         return json.dumps(simplified(load_json(text, "schema")), separators=(",", ":"), ensure_ascii=False)
     except (InvalidSchema, RecursionError):
-        # Not a schema; or one that was kept before there was a limit.
+        # Not a schema; or one that was stored before there was a limit.
         return text
 
 
 def _plain_avro(schema: Any) -> Any:
-    """Defaults and attributes without a meaning are left as they are."""
+    """Defaults and attributes without a meaning are left unchanged."""
     if isinstance(schema, list):
         return [_plain_avro(branch) for branch in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""Schemas that are written in JSON: reading them within bounds, and taking out what is layout only."""
+"""JSON text of schemas: parsing within limits, and removal of layout."""
 
 import json
 import math
@@ -10,10 +10,10 @@ from goqueue.errors import InvalidSchema
 __all__ = ["MOST_NESTING", "load_json", "without_layout"]
 
 MOST_NESTING = 200
-"""Objects and lists within each other. Whatever walks a schema may then do so by calling itself."""
+"""Maximum nesting of objects and lists, so that recursion over a schema is safe."""
 
 STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
-"""One that does not end goes to the end of the text, so that no text is searched from every quote in it."""
+"""An unterminated string extends to the end of the text, so that no text is searched from every quote in it."""
 BRACKET = re.compile(rf"{STRING}|([\[{{])|([\]}}])", re.DOTALL)
 SPACE = r"[ \t\n\r]"
 LAYOUT = re.compile(
@@ -38,7 +38,7 @@ def load_json(text: str, what: str) -> Any:
 
 
 def without_layout(text: str) -> str:
-    """White space between two tokens goes. Where it parts two words or numbers it stays: that is no JSON anyway."""
+    """Remove white space between tokens. Between two words or numbers it stays: that is not JSON anyway."""
     return LAYOUT.sub(r"\1", text)
 
 
@@ -57,7 +57,7 @@ def _check_nesting(text: str, what: str) -> None:
 
 
 def _no_number(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number that JSON can carry")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _finite(number: str) -> float:

@@ -1,4 +1,4 @@
-"""Parses schemas when they are needed, with all they refer to, and keeps the last ones parsed."""
+"""Parser cache: schemas are parsed on demand, with all references, and the last ones are kept."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +17,7 @@ MOST_CHARACTERS_REFERRED_TO = 4 * 1024 * 1024
 
 
 class ParseJob(NamedTuple):
-    """All that it takes to parse a schema: `run` can be called anywhere, also in a thread."""
+    """All input for parsing a schema: `run` can be called in any thread."""
 
     schema: Schema
     format: SchemaFormat
@@ -28,7 +28,7 @@ class ParseJob(NamedTuple):
 
 
 class Parser:
-    """`find` gives the schema that a reference leads to, or None."""
+    """`find` gives the schema of a reference, or None."""
 
     def __init__(self, formats: Mapping[str, SchemaFormat], find: Callable[[Reference], Schema | None]) -> None:
         self._formats = formats
@@ -64,12 +64,12 @@ class Parser:
         return ParseJob(schema, self.format(schema), self._referred_to(schema))
 
     def keep(self, job: ParseJob, parsed: Any) -> None:
-        """Does nothing when what the schema refers to has gone or is another one by now."""
+        """Does nothing when a referenced schema has been removed or replaced meanwhile."""
         if self._is_current(job):
             self._keep(job.schema, parsed)
 
     def having(self, done: Iterable[tuple[ParseJob, Any]]) -> "Parser":
-        """One for a single decision: it has all results that still hold, however many, and shares nothing."""
+        """A parser for a single decision: it has all results that are still valid, however many, and shares nothing."""
         other = Parser(self._formats, self._find)
         other._is_bounded = False
         other._kept = OrderedDict(self._kept)
@@ -77,7 +77,7 @@ class Parser:
         return other
 
     def forget(self) -> None:
-        """After something is gone for good: a reference may come to lead to another schema."""
+        """Called after a permanent deletion: a reference may now resolve to another schema."""
         self._kept.clear()
         self._characters = 0
 

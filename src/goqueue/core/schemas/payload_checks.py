@@ -1,4 +1,4 @@
-"""What checks payloads against a schema, for each format."""
+"""Payload checks against a schema, for each format."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,11 +21,11 @@ from goqueue.wire.framed_values import read_message_path
 __all__ = ["checks_of"]
 
 MOST_CHARACTERS = 500
-"""Of a reason: some quote the value."""
+"""Maximum length of a reason: some quote the value."""
 
 
 def checks_of(parsed: Any) -> Payloads:
-    """`parsed` is what a format made of the text of a schema."""
+    """`parsed` is the result of parsing a schema."""
     match parsed:
         case AvroSchema():
             return _AvroPayloads(parsed)
@@ -41,7 +41,7 @@ class _AvroPayloads:
         self._check = AvroValues(whole(schema)).check
         self._schema = schema
         self._large: AvroValues | None = None
-        # Serializers write these as they are, without the length that comes before bytes anywhere else.
+        # Serializers write these without the length prefix that bytes have elsewhere.
         self._is_plain_bytes = schema.root.kind == "bytes"
 
     def fit(self, payloads: Sequence[bytes]) -> bool:
@@ -51,7 +51,7 @@ class _AvroPayloads:
         return self._problem(self._check, payload)
 
     def problem_of_large(self, payload: bytes) -> Problem | None:
-        # A check counts what it has seen so far, so this one cannot be that of other payloads.
+        # A check counts what it has seen, so one in use cannot be shared between payloads.
         if self._large is None:
             self._large = AvroValues(whole(self._schema))
         return self._problem(self._large.check, payload)

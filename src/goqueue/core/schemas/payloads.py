@@ -1,4 +1,4 @@
-"""Whether the values of records fit a schema, whatever its format.
+"""Payloads of records: whether they match a schema, whatever its format.
 
 A value made by a serializer for registries is framed: a zero byte, the id of its schema in four bytes, and the payload,
 which for Protobuf begins with the path to its message. No JSON text begins with a zero byte.
@@ -13,34 +13,34 @@ FRAME_BYTES = 5
 
 
 class Problem(NamedTuple):
-    """Why a payload does not fit; the path leads to its place as a JSON pointer does, empty for the whole."""
+    """Why a payload does not match; the path is a JSON pointer to the place, empty for the whole."""
 
     path: str
     reason: str
 
 
 class Payloads(Protocol):
-    """What is made of one schema to check payloads with."""
+    """Checks for payloads of one schema."""
 
     def fit(self, payloads: Sequence[bytes]) -> bool:
-        """Whether all of them do; quicker than to ask for the problem of each."""
+        """Whether all payloads match; faster than asking for the problem of each."""
 
     def problem(self, payload: bytes) -> Problem | None: ...
 
     def problem_of_large(self, payload: bytes) -> Problem | None:
-        """The same in another thread, for one payload at a time, while the event loop asks for those of others."""
+        """Like `problem`, for use in another thread, one payload at a time, while the event loop checks others."""
 
 
 def framed_id(value: bytes) -> int | None:
-    """The id of its schema; None when the value is not framed."""
+    """The schema id of a framed value; None when the value is not framed."""
     if len(value) < FRAME_BYTES or value[0]:
         return None
     return int.from_bytes(value[1:FRAME_BYTES], "big")
 
 
 def payloads_of(parsed: Any) -> Payloads:
-    """`parsed` is what a format made of the text of a schema."""
-    # The libraries of all formats are loaded with it: not before there is a schema to check values against.
+    """`parsed` is the result of parsing a schema."""
+    # Imported late, as it imports the libraries of all formats, which are needed only once there is a schema.
     from goqueue.core.schemas.payload_checks import checks_of
 
     return checks_of(parsed)

@@ -1,4 +1,4 @@
-"""What is allowed where: the compatibility level and the mode, globally and for single subjects."""
+"""Registry policies: the compatibility level and the mode, globally and per subject."""
 
 from enum import StrEnum
 
@@ -32,7 +32,7 @@ MOST_POLICIES = 100_000
 
 
 class Level(StrEnum):
-    """What a new schema promises to users of the earlier ones."""
+    """Compatibility promise of a new schema towards earlier ones."""
 
     NONE = "NONE"
     BACKWARD = "BACKWARD"
@@ -54,14 +54,14 @@ class Level(StrEnum):
 
 
 class Mode(StrEnum):
-    """What may be changed."""
+    """Allowed changes."""
 
     READWRITE = "READWRITE"
     READONLY = "READONLY"
     READONLY_OVERRIDE = "READONLY_OVERRIDE"
     """Set globally: read-only, whatever the modes of single subjects."""
     IMPORT = "IMPORT"
-    """Schemas come with the ids and versions they have elsewhere, and are not compared."""
+    """Schemas are registered with their ids and versions from elsewhere, and are not compared."""
 
     @classmethod
     def named(cls, name: str) -> "Mode":
@@ -72,7 +72,7 @@ class Mode(StrEnum):
 
 
 class Config(msgspec.Struct, frozen=True):
-    """None is what was never said: then it is taken from the global configuration, or else the default."""
+    """None means unset: the global configuration applies, or else the default."""
 
     compatibility: Level | None = None
     normalize: bool | None = None
@@ -116,16 +116,16 @@ class PolicySnapshot(msgspec.Struct, frozen=True):
 
 
 class Policies:
-    """Configurations and modes by subject; under None the global ones."""
+    """Configurations and modes by subject; the global ones under None."""
 
     def __init__(self) -> None:
         self._configs: dict[str | None, Config] = {}
         self._modes: dict[str | None, Mode] = {}
 
-    # What holds
+    # Queries
 
     def config(self, subject: str | None) -> Config:
-        """What was said for the subject itself; the global configuration is always there."""
+        """The subject's own configuration; the global configuration always exists."""
         if subject is None:
             return self._configs.get(None, DEFAULT).over(DEFAULT)
         try:
@@ -160,10 +160,10 @@ class Policies:
             whose = "the registry" if subject is None else f"the subject {subject!r:.270}"
             raise OperationNotPermitted(f"{whose} is in read-only mode")
 
-    # What operators ask
+    # Commands of operators
 
     def set_config(self, subject: str | None, config: Config) -> ConfigSet:
-        """What is None in `config` stays as it was."""
+        """Fields that are None in `config` stay unchanged."""
         self.check_writable(subject)
         self._check_room(subject, self._configs)
         return ConfigSet(subject, config.over(self._configs.get(subject, Config())))
@@ -183,7 +183,7 @@ class Policies:
             raise UnknownSubject(f"Subject {subject!r:.270} not found.")
         return ModeRemoved(subject)
 
-    # What is kept
+    # Snapshots
 
     def apply(self, event: PolicyEvent) -> None:
         match event:
@@ -197,7 +197,7 @@ class Policies:
                 self._modes.pop(subject, None)
 
     def forget(self, subject: str) -> None:
-        """The subject is gone for good."""
+        """Called when the subject is permanently deleted."""
         self._configs.pop(subject, None)
         self._modes.pop(subject, None)
 

@@ -1,4 +1,4 @@
-"""Whether a schema can be registered under a subject, and with which id and version."""
+"""Registration decisions: whether a schema can be registered under a subject, and with which id and version."""
 
 from typing import Any
 
@@ -34,11 +34,11 @@ from goqueue.errors import (
 __all__ = ["MOST_SCHEMAS", "MOST_VERSIONS", "Known", "Registering"]
 
 MOST_SCHEMAS = 100_000
-"""Versions of all subjects together."""
+"""Maximum number of versions of all subjects together."""
 MOST_VERSIONS = 1000
-"""Of one subject: a new schema may have to be compared with all of them."""
+"""Maximum per subject: a new schema may have to be compared with all of them."""
 MOST_CHARACTERS = 256 * 1024 * 1024
-"""Of all texts together."""
+"""Maximum length of all texts together."""
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -51,7 +51,7 @@ class Known(msgspec.Struct, frozen=True):
 
 
 class Registering:
-    """Decides, and changes nothing but what the parser keeps. `Registry` says what the methods are for."""
+    """Decides, and changes nothing but the parser cache. The methods are documented in `Registry`."""
 
     def __init__(self, subjects: Subjects, policies: Policies, parser: Parser) -> None:
         self._subjects = subjects
@@ -81,7 +81,7 @@ class Registering:
         number = self._next_version(subject, version, mode)
         given_id = self._next_id(schema, schema_id)
         self._check_room(subject, schema, given_id)
-        # As it was written when its id was given.
+        # The text as it was first registered under this id.
         schema = self._subjects.schema(given_id) or schema
         return Registered(subject, number, given_id, schema, self._replaced(subject, number, given_id))
 
@@ -126,7 +126,7 @@ class Registering:
     # Steps
 
     def _versions(self, subject: str, version: int | None) -> list[int]:
-        """All that there are, or the one that is asked for."""
+        """All versions, or the requested one."""
         if version is None:
             return self._subjects.versions(subject, deleted=False)
         found = self._subjects.entry(subject, check_version(version), deleted=False)
@@ -135,7 +135,7 @@ class Registering:
         return [] if found is None else [found[0]]
 
     def _prepared(self, subject: str, schema: Schema, *, normalize: bool) -> tuple[Schema, Any]:
-        """The schema as it would be kept; parsed as well, unless it is there already."""
+        """The schema as it would be stored; also parsed, unless it is registered already."""
         light = self._light(schema)
         is_normalized = self._is_normalized(subject, normalize)
         if not is_normalized and self._subjects.ids_alike(light):
@@ -157,12 +157,12 @@ class Registering:
         return Schema(schema.type, lightly_canonical(schema.type, schema.text), references)
 
     def _settled(self, reference: Reference) -> Reference:
-        """The latest version is meant as of now: what a schema refers to does not change."""
+        """The latest version is resolved now: the references of a schema do not change."""
         found = self._subjects.entry(reference.subject, reference.version, deleted=True)
         return reference if found is None else Reference(reference.name, reference.subject, found[0])
 
     def _known(self, subject: str, schema: Schema, version: int | None, *, deleted: bool) -> Known | None:
-        """Under the version, if one is given, else under the highest that has the schema."""
+        """Under the given version, or else under the highest that has the schema."""
         for schema_id in self._subjects.ids_alike(schema):
             if version is None:
                 number = self._subjects.version_of(subject, schema_id, deleted=deleted)
@@ -174,7 +174,7 @@ class Registering:
         return None
 
     def _equivalent(self, subject: str, normal: Schema, *, deleted: bool) -> Known | None:
-        """The highest version that was written in another way, but means the same."""
+        """The highest version whose text differs but which is equivalent."""
         for number in reversed(self._subjects.versions(subject, deleted=deleted)):
             found = RegistryView(self._subjects).version(subject, number, deleted=deleted)
             kept = found.schema
@@ -206,7 +206,7 @@ class Registering:
             )
 
     def _reasons(self, subject: str, schema: Schema, parsed: Any, versions: list[int]) -> list[str]:
-        """Only what is compared is parsed."""
+        """Only the schemas to compare are parsed."""
         level = self._policies.level(subject)
         numbers = compared(level, versions)
         if not numbers:
@@ -244,7 +244,7 @@ class Registering:
         return schema_id
 
     def _replaced(self, subject: str, number: int, schema_id: int) -> tuple[int, ...]:
-        """Deleted versions of the same schema give way to the new one, unless something refers to them."""
+        """Deleted versions of the same schema are replaced by the new one, unless they are referred to."""
         return tuple(
             older
             for older in self._subjects.versions(subject, deleted=True)

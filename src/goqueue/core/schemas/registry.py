@@ -1,7 +1,7 @@
-"""The schema registry: schemas come under subjects, in versions that follow each other as the subject promises.
+"""Schema registry: schemas are registered under subjects, in versions that keep the subject's compatibility level.
 
 Commands decide: they return events and change nothing; `apply` is the only writer. The events of a command are written
-together and applied before the next command is given. Only texts are kept; they are parsed when something is compared.
+together and applied before the next command is given. Only texts are stored; they are parsed for comparisons.
 """
 
 from collections.abc import Iterable, Mapping
@@ -41,9 +41,9 @@ class Registry:
     def __init__(self, formats: Mapping[str, SchemaFormat]) -> None:
         self.policies = Policies()
         self.revision = 0
-        """Moves with every change: what was made of the registry holds until then."""
+        """Changes with every event: values derived from the registry are valid until then."""
         self.purges = 0
-        """Moves when something is gone for good: what was parsed holds until then."""
+        """Changes with every permanent deletion: parsed schemas are valid until then."""
         self._subjects = Subjects()
         self._parser = Parser(formats, self._referred_to)
 
@@ -55,7 +55,7 @@ class Registry:
     def _registering(self) -> Registering:
         return Registering(self._subjects, self.policies, self._parser)
 
-    # Registering
+    # Registration
 
     def register(
         self,
@@ -66,9 +66,9 @@ class Registry:
         schema_id: int | None = None,
         version: int | None = None,
     ) -> Registered | Known:
-        """A schema that the subject has is known, also in a registry that takes no new ones.
+        """A schema that the subject already has is returned, also in a registry that accepts no new ones.
 
-        An id, and a version other than the next, can be given in import mode only. There must be one then.
+        An id, and a version other than the next, can be given in import mode only, where an id is required.
         """
         return self._registering.register(subject, schema, normalize=normalize, schema_id=schema_id, version=version)
 
@@ -79,7 +79,7 @@ class Registry:
     def incompatibilities(
         self, subject: str, schema: Schema, *, version: int | None = None, normalize: bool = False
     ) -> list[str]:
-        """Why the schema could not be registered now; with a version, as if that were the only one before it."""
+        """Why the schema could not be registered now; with a version, as if that were the only earlier one."""
         return self._registering.incompatibilities(subject, schema, version=version, normalize=normalize)
 
     def unparsed(
@@ -91,24 +91,26 @@ class Registry:
         normalize: bool = False,
         also_known: bool = False,
     ) -> list[ParseJob]:
-        """What the three above would parse now. Some formats take long: run these elsewhere, and `keep` the results.
+        """The parse jobs that the three methods above need now.
+
+        Some are slow: run them elsewhere, and `keep` the results.
 
         A schema that the subject has need not be parsed to be registered or found, only to be compared.
         """
         return self._registering.unparsed(subject, schema, version=version, normalize=normalize, also_known=also_known)
 
     def keep(self, job: ParseJob, parsed: Any) -> None:
-        """Does nothing when what the schema refers to is another one by now."""
+        """Does nothing when a referenced schema has changed meanwhile."""
         self._parser.keep(job, parsed)
 
     def deciding(self, done: Iterable[tuple[ParseJob, Any]]) -> Registering:
-        """For one decision with all these results at hand, also those that would not be kept for long.
+        """A registration with all these parse results, also those that the cache would evict.
 
-        It can be made anywhere, also in a thread, as long as no event is applied meanwhile.
+        It may be used in a thread, as long as no event is applied meanwhile.
         """
         return Registering(self._subjects, self.policies, self._parser.having(done))
 
-    # Parsed schemas, to read and check data with
+    # Parsed schemas, for reading and validating data
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -119,11 +121,11 @@ class Registry:
         return self._parser.format(schema), self._parser.parse(schema)
 
     def unparsed_id(self, schema_id: int) -> ParseJob | None:
-        """What `parsed` would have to parse now; None when it is at hand."""
+        """The parse job that `parsed` would need now; None when the schema is cached."""
         schema = self.view.schema(schema_id)
         return None if schema in self._parser else self._parser.job(schema)
 
-    # Deleting, and modes
+    # Deletion and modes
 
     def delete_version(self, subject: str, version: int, *, permanent: bool = False) -> VersionDeleted | VersionPurged:
         return delete_version(self._subjects, self.policies, subject, check_version(version), permanent=permanent)
@@ -132,7 +134,7 @@ class Registry:
         return delete_subject(self._subjects, self.policies, subject, permanent=permanent)
 
     def set_mode(self, subject: str | None, mode: Mode, *, force: bool = False) -> list[SubjectPurged | ModeSet]:
-        """For import mode there must be nothing yet: ids from elsewhere may be taken. With `force` it is on you."""
+        """Import mode requires an empty registry or subject, as imported ids may be taken; `force` skips the check."""
         change = self.policies.set_mode(subject, mode)
         if mode is not Mode.IMPORT or force or self.policies.mode_in_effect(subject) is Mode.IMPORT:
             return [change]
@@ -141,7 +143,7 @@ class Registry:
             raise OperationNotPermitted("there are schemas already, so none can be imported", hint="or force it")
         return [*purge_rest(self._subjects, subject), change]
 
-    # What is kept
+    # Snapshots
 
     def apply(self, event: RegistryEvent) -> None:
         self.revision += 1
@@ -180,6 +182,6 @@ class Registry:
             self._parser.forget()
 
     def _referred_to(self, reference: Reference) -> Schema | None:
-        """Also one that was deleted, as long as schemas that refer to it can be asked for."""
+        """Also a deleted schema, as long as schemas that refer to it can be looked up."""
         found = self._subjects.entry(reference.subject, reference.version, deleted=True)
         return None if found is None else self._subjects.schema(found[1].id)

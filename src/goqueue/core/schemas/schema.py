@@ -1,4 +1,4 @@
-"""Schemas as the registry keeps them: texts with references, and what names and sizes they may have."""
+"""Schema as stored by the registry: a text with references, and the limits of names and sizes."""
 
 from functools import lru_cache
 
@@ -26,13 +26,13 @@ MOST_REFERENCES = 100
 MOST_CHARACTERS_OF_NAME = 249
 MOST_CHARACTERS_OF_REFERENCE_NAME = 1000
 MOST_ID = 2**31 - 1
-"""Of ids and of versions: clients keep both in 32 bits."""
+"""Maximum of ids and of versions: clients store both in 32 bits."""
 
 LATEST = -1
 
 
 class Reference(msgspec.Struct, frozen=True, array_like=True):
-    """The text knows the schema as `name`; it is registered as `version` of `subject`."""
+    """The text refers to the schema as `name`; it is registered as `version` of `subject`."""
 
     name: str
     subject: str
@@ -40,7 +40,7 @@ class Reference(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Schema(msgspec.Struct, frozen=True):
-    """Two schemas are the same if these are equal; then they have the same id."""
+    """Two schemas are the same if these fields are equal; then they have the same id."""
 
     type: str
     text: str
@@ -54,7 +54,7 @@ def check_subject(name: str) -> str:
 
 
 def check_schema(schema: Schema) -> None:
-    """What can be said without reading the text."""
+    """Checks that do not read the text."""
     try:
         size = len(schema.text.encode())
     except UnicodeEncodeError as error:
@@ -67,7 +67,7 @@ def check_schema(schema: Schema) -> None:
         raise SchemaTooLarge(f"the schema has {len(schema.references)} references, and may have {MOST_REFERENCES}")
     names = [reference.name for reference in schema.references]
     if len(set(names)) < len(names):
-        raise InvalidSchema("two references have the same name", hint="a name stands for one schema")
+        raise InvalidSchema("two references have the same name", hint="give each reference a name of its own")
     for name in names:
         if not 1 <= len(name) <= MOST_CHARACTERS_OF_REFERENCE_NAME or not name.isprintable():
             raise InvalidSchema(f"{name[:60]!r} is not the name of a reference")
@@ -75,9 +75,9 @@ def check_schema(schema: Schema) -> None:
 
 @lru_cache(maxsize=16)
 def lightly_canonical(kind: str, text: str) -> str:
-    """Without differences of layout. A Protobuf schema is not written in JSON, and has white space that counts.
+    """The text without differences of layout. A Protobuf schema is not JSON, and its white space is significant.
 
-    Remembered, because it is asked for several times on the way of a schema, and a large one takes a while.
+    Cached, because it is requested several times per operation, and a large text is slow.
     """
     return text.strip() if kind == "PROTOBUF" else without_layout(text)
 
@@ -86,11 +86,11 @@ VERSION_PATTERN = (
     "^(?:latest|-1|[1-9][0-9]{0,8}|1[0-9]{9}|20[0-9]{8}|21[0-3][0-9]{7}|214[0-6][0-9]{6}|2147[0-3][0-9]{5}"
     "|21474[0-7][0-9]{4}|214748[0-2][0-9]{3}|2147483[0-5][0-9]{2}|21474836[0-3][0-9]|214748364[0-7])$"
 )
-"""What `parse_version` takes, up to 2^31 − 1."""
+"""The texts that `parse_version` accepts, up to 2^31 − 1."""
 
 
 def parse_version(text: str) -> int:
-    """A version as it stands in an address: a number, or `latest`."""
+    """A version in an address: a number, or `latest`."""
     if text in ("latest", "-1"):
         return LATEST
     is_number = text.isascii() and text.isdigit() and len(text) <= 10

@@ -1,4 +1,4 @@
-"""All subjects with their versions, and the schemas these stand for: by id, by content, and by who refers to them."""
+"""Subjects with their versions, and their schemas: by id, by content, and by reference."""
 
 from collections.abc import Collection
 
@@ -10,7 +10,7 @@ from goqueue.core.schemas.schema import LATEST, Schema
 __all__ = ["Entry", "Subjects", "SubjectsSnapshot"]
 
 MOST_RETIRED = 100_000
-"""Subjects that are gone for good, but whose next version is remembered."""
+"""Permanently deleted subjects whose next version is remembered."""
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True):
@@ -37,9 +37,9 @@ class SubjectsSnapshot(msgspec.Struct, frozen=True):
 class Subjects:
     """Only changed by the methods at the end, which follow events.
 
-    Neither an id nor a version is given twice, also after what had it is gone. For that the last version of a subject
-    is remembered when the subject is gone. When too many are remembered, the oldest is forgotten, and from then on no
-    new subject begins with a version that the forgotten one may have had.
+    Neither an id nor a version is given twice, even after its owner is deleted. For that the last version of a deleted
+    subject is remembered. When too many are remembered, the oldest is forgotten, and from then on no new subject begins
+    with a version that the forgotten one may have had.
     """
 
     def __init__(self) -> None:
@@ -70,12 +70,12 @@ class Subjects:
         return self._ids.get(schema)
 
     def ids_alike(self, schema: Schema) -> list[int]:
-        """Ids of schemas that differ from it in how they are written at most; that of its very text comes first."""
+        """Ids of schemas that differ from it in notation at most; that of its exact text comes first."""
         alike, own = self._alike.get(identity_of(schema), []), self._ids.get(schema)
         return alike if own is None else [own, *(schema_id for schema_id in alike if schema_id != own)]
 
     def places(self, schema_id: int, *, deleted: bool) -> list[tuple[str, int]]:
-        """Subjects and versions that stand for it, in order."""
+        """Subjects and versions that have the schema, in order."""
         found = sorted(self._places.get(schema_id, ()))
         return found if deleted else [place for place in found if not self._entry(place).is_deleted]
 
@@ -93,7 +93,7 @@ class Subjects:
         return any(deleted or not entry.is_deleted for entry in self._versions.get(subject, {}).values())
 
     def versions(self, subject: str, *, deleted: bool) -> list[int]:
-        """In order; without those that are deleted, unless they are asked for."""
+        """In order; without deleted versions, unless `deleted`."""
         entries = self._versions.get(subject, {})
         return sorted(version for version, entry in entries.items() if deleted or not entry.is_deleted)
 
@@ -108,7 +108,7 @@ class Subjects:
         return None if entry is None or (entry.is_deleted and not deleted) else (version, entry)
 
     def version_of(self, subject: str, schema_id: int, *, deleted: bool) -> int | None:
-        """The highest version of the subject that stands for the schema."""
+        """The highest version of the subject with this schema."""
         entries = self._versions.get(subject, {})
         found = (v for v, entry in entries.items() if entry.id == schema_id and (deleted or not entry.is_deleted))
         return max(found, default=None)
@@ -117,7 +117,7 @@ class Subjects:
         last = self._last_version.get(subject) or self._retired.get(subject)
         return self._first_version if last is None else last + 1
 
-    # What events do
+    # Changes by events
 
     def add(self, subject: str, version: int, schema_id: int, schema: Schema) -> None:
         if schema_id not in self._schemas:
@@ -139,7 +139,7 @@ class Subjects:
         entries[version] = Entry(entries[version].id, is_deleted=True)
 
     def purge(self, subject: str, version: int) -> bool:
-        """Whether the subject is gone with it."""
+        """True if the subject is gone with it."""
         entries = self._versions[subject]
         entry = entries.pop(version)
         self.total_versions -= 1

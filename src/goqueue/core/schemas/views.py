@@ -1,4 +1,4 @@
-"""What there is to see of the registry: subjects, versions, schemas by id, and who refers to whom."""
+"""Views of the registry: subjects, versions, schemas by id, and references."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ class VersionView(msgspec.Struct, frozen=True):
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """Deleted ones among them, until they are gone for good; `characters` are those of all texts."""
+    """Including deleted versions that are not permanently deleted; `characters` is the total length of all texts."""
 
     subjects: int
     versions: int
@@ -30,13 +30,13 @@ class Counts(msgspec.Struct, frozen=True):
 
 
 class RegistryView:
-    """With `deleted`, what was deleted is seen too, until it is gone for good."""
+    """With `deleted`, soft-deleted versions are included."""
 
     def __init__(self, subjects: Subjects) -> None:
         self._subjects = subjects
 
     def subjects(self, *, prefix: str = "", deleted: bool = False, deleted_only: bool = False) -> list[str]:
-        """By name. With `deleted_only` those of which nothing but deleted versions is left."""
+        """Sorted by name. With `deleted_only`, subjects of which only deleted versions are left."""
         names = (name for name in self._subjects.names() if name.startswith(prefix))
         if deleted_only:
             return sorted(name for name in names if not self._subjects.has(name, deleted=False))
@@ -65,7 +65,7 @@ class RegistryView:
                 yield self.version(subject, version, deleted=deleted)
 
     def schema(self, schema_id: int) -> Schema:
-        """Also of a version that was deleted: records that were written with it are still there."""
+        """Also of a deleted version: records that were written with it still exist."""
         schema = self._subjects.schema(schema_id)
         if schema is None:
             raise UnknownSchema(f"Schema {schema_id} not found")
@@ -82,7 +82,7 @@ class RegistryView:
         return self._subjects.referrers(subject, found.version, deleted=deleted)
 
     def counts(self) -> Counts:
-        """`highest_id` is the highest that was ever given."""
+        """`highest_id` is the highest id ever given."""
         kept = self._subjects
         return Counts(
             len(kept.names()), kept.total_versions, kept.total_schemas, kept.total_characters, kept.next_id - 1

@@ -1,1 +1,1 @@
-"""Which records are traced, and the newest spans of them."""
+"""Tracing: sampling of records, and the newest spans."""

@@ -1,4 +1,4 @@
-"""Contexts of records that were met lately, for those who hear of a record again and do not have it at hand."""
+"""Context cache: trace contexts of recently seen records, for code that handles a record without its headers."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,14 +11,14 @@ from goqueue.model.trace import TraceContext
 __all__ = ["Carried"]
 
 PAGE = 1024
-"""Offsets that are remembered, and forgotten, together."""
+"""Offsets that are cached, and evicted, together."""
 
 
 class Carried:
-    """Of records that are traced; those met longest ago are forgotten first.
+    """Contexts of traced records; those seen longest ago are evicted first.
 
-    A record that would be traced by its offset, if it did not carry the context of a trace that is not, is kept with
-    None. Of partitions in which no record with a context was ever met, `has` says so.
+    A record that sampling by offset would trace, but whose own context is not sampled, is stored with None. `has` is
+    false for partitions in which no record with a context was seen.
     """
 
     def __init__(self, most: int) -> None:
@@ -31,19 +31,19 @@ class Carried:
         return self._count
 
     def see(self, log: LogId) -> None:
-        """A record of this partition carries a context."""
+        """Note that a record of this partition carries a context."""
         self._logs.add(log)
 
     def has(self, log: LogId) -> bool:
         return log in self._logs
 
     def put_aside(self, log: LogId, offsets: Iterable[int]) -> None:
-        """They carry contexts of traces that do not count. Offsets ascend."""
+        """Store records whose traces are not sampled. Offsets ascend."""
         for number, here in groupby(offsets, lambda offset: offset // PAGE):
             self._grow(self._page(log, number).put_aside(here))
 
     def put(self, log: LogId, offset: int, contexts: PackedContexts) -> None:
-        """Of records from this offset on."""
+        """Store the contexts of records from this offset on."""
         rest = contexts
         while rest:
             number = (offset + rest.first_distance) // PAGE
@@ -51,7 +51,7 @@ class Carried:
             self._grow(self._page(log, number).put(offset, here))
 
     def known(self, log: LogId, offsets: Iterable[int]) -> Iterator[tuple[int, TraceContext | None]]:
-        """Those of them that are remembered."""
+        """The cached ones of these records."""
         number, known = -1, self._known(log, -1)
         for offset in offsets:
             if number != offset // PAGE:
@@ -61,7 +61,7 @@ class Carried:
                 yield offset, known[offset]
 
     def forget(self, topic: str) -> None:
-        """It was deleted: another one of its name has other records."""
+        """Drop a deleted topic: another one of its name has other records."""
         self._logs = {log for log in self._logs if log.topic != topic}
         for place in [one for one in self._pages if one[0].topic == topic]:
             self._count -= len(self._pages.pop(place))
@@ -90,7 +90,7 @@ class Carried:
 
 
 class _Page:
-    """What is put in stays packed until somebody asks: of most records nobody does before they are forgotten."""
+    """Entries stay packed until the first lookup: most records are evicted without one."""
 
     __slots__ = ("_known", "_new", "_new_count")
 
@@ -100,18 +100,18 @@ class _Page:
         self._new_count = 0
 
     def __len__(self) -> int:
-        """How many it takes room for: contexts that were put in twice count twice until they are asked for."""
+        """Number of entries stored: contexts added twice count twice until the first lookup."""
         return len(self._known) + self._new_count
 
     def put_aside(self, offsets: Iterable[int]) -> int:
-        """By how many it has grown."""
+        """Returns the growth in entries."""
         aside = list(offsets)
         self._new.append((0, aside))
         self._new_count += len(aside)
         return self._grown(len(aside))
 
     def put(self, offset: int, contexts: PackedContexts) -> int:
-        """As `put_aside`."""
+        """Like `put_aside`."""
         self._new.append((offset, contexts))
         self._new_count += len(contexts)
         return self._grown(len(contexts))

@@ -1,4 +1,4 @@
-"""Records to which the same happens, cut into runs that one span each can stand for."""
+"""Places: runs of records with the same operation, each of which becomes one span run."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ __all__ = ["Place", "by_delivery", "leave_out", "together"]
 class Place(NamedTuple):
     """`length` records from `offset` on, `step` apart; with a context, a key or an id it is one record.
 
-    Several that carry contexts lie as far apart as these say.
+    Records that carry contexts are at the distances in `contexts`.
     """
 
     offset: int
@@ -33,7 +33,7 @@ class Place(NamedTuple):
 
 
 def together(carriers: Sequence[tuple[int, TraceContext]]) -> Place:
-    """Records that carry contexts, by their offsets, as one place."""
+    """Records that carry contexts, by offset, as one place."""
     first, context = carriers[0]
     if len(carriers) == 1:
         return Place(first, 1, context)
@@ -51,7 +51,7 @@ def leave_out(runs: Runs, others: Collection[int]) -> Runs:
 
 
 def by_delivery(places: Iterable[Place], deliveries: Mapping[int, int], usual: int = 1) -> list[Place]:
-    """With the number of the delivery they belong to: `usual`, but for some."""
+    """The places with their delivery numbers: `usual`, except for those in `deliveries`."""
     if not deliveries:
         return [place._replace(delivery=usual) for place in places]
     found = []

@@ -1,4 +1,4 @@
-"""The newest spans, in the order in which they were noted."""
+"""Ring of the newest spans, in the order in which they were noted."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ __all__ = ["Ring"]
 
 
 class Ring:
-    """Bounded by the number of spans that its runs stand for; whole runs leave, the oldest first."""
+    """Bounded by the number of spans in its runs; whole runs are evicted, the oldest first."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -17,11 +17,11 @@ class Ring:
         self._spans = 0
 
     def __len__(self) -> int:
-        """How many spans there are."""
+        """Number of spans."""
         return self._spans
 
     def __iter__(self) -> Iterator[SpanRun]:
-        """The oldest first."""
+        """The runs, the oldest first."""
         return iter(self._runs)
 
     def __reversed__(self) -> Iterator[SpanRun]:
@@ -31,7 +31,7 @@ class Ring:
         if run.count > self.size:
             if not self.size:
                 return
-            # Its last records are its newest.
+            # The last records of a run are its newest.
             run = run.last(self.size)
         self._runs.append(run)
         self._spans += run.count

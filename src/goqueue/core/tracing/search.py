@@ -1,4 +1,4 @@
-"""Look through spans: those of one trace, those with something in common, and what they say together."""
+"""Search of spans: by trace, by common properties, and statistics over them."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -42,11 +42,11 @@ ORDER = {
         )
     )
 }
-"""In which order they happen to a record, should the clock not tell."""
+"""Order of operations on a record, in case the timestamps are equal."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """What spans have to have; None for anything. Of the times, the first is included and the second is not."""
+    """Conditions on spans; None matches anything. Of the time bounds, the first is included and the second is not."""
 
     topic: str | None = None
     partition: int | None = None
@@ -73,7 +73,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class TraceFacts(NamedTuple):
-    """A trace at a glance."""
+    """Summary of a trace."""
 
     trace_id: str
     start_ns: int
@@ -85,7 +85,7 @@ class TraceFacts(NamedTuple):
 
 
 class OperationFacts(NamedTuple):
-    """All spans of one operation; how long half of them took at most, and all but one in a hundred."""
+    """Statistics of one operation, with the median and the 99th percentile of its duration."""
 
     operation: Operation
     spans: int
@@ -95,7 +95,7 @@ class OperationFacts(NamedTuple):
 
 
 def find(runs: Iterable[SpanRun], wanted: Wanted, limit: int) -> list[Span]:
-    """At most `limit`, in the order of the runs; of a run, the last record first."""
+    """At most `limit` spans, in the order of the runs; of a run, the last record first."""
     found: list[Span] = []
     for run in runs:
         if len(found) >= limit:
@@ -106,8 +106,8 @@ def find(runs: Iterable[SpanRun], wanted: Wanted, limit: int) -> list[Span]:
 
 
 def spans_of_trace(runs: Iterable[SpanRun], trace_id: str) -> list[Span]:
-    """In the order in which they happened."""
-    # Most runs of many contexts can be left out by a glance at their bytes.
+    """The spans of a trace in chronological order."""
+    # Most runs of many contexts can be skipped by a search in their bytes.
     packed = bytes.fromhex(trace_id) if _IS_HEX(trace_id) else b""
     return order(
         span for run in runs if not run.contexts or packed in run.contexts.entries for span in _in_trace(run, trace_id)
@@ -125,7 +125,7 @@ def _in_trace(run: SpanRun, trace_id: str) -> Iterator[Span]:
 
 
 def spans_at(runs: Iterable[SpanRun], topic: str, created_ns: int, partition: int, offset: int) -> list[Span]:
-    """What happened to one record."""
+    """The spans of one record."""
     there = (topic, created_ns, partition)
     found = (run.at(offset) for run in runs if (run.topic, run.created_ns, run.partition) == there and run.has(offset))
     return order(span for run in found if run.operation is not Operation.TRANSACTION for span in spans_of(run))
@@ -136,11 +136,11 @@ def order(spans: Iterable[Span]) -> list[Span]:
 
 
 def newest_traces(runs: Iterable[SpanRun], limit: int) -> list[TraceFacts]:
-    """Of runs that come in the order in which they were noted; the newest trace first."""
+    """Traces of runs given in the order in which they were noted; the newest trace first."""
     traces: dict[str, list[tuple[SpanRun, int]]] = {}
     for run in runs:
         for offset, name in _names(run):
-            # Put last again by what has happened last.
+            # Moved to the end by its latest span.
             known = traces.pop(name, [])
             known.append((run, offset))
             traces[name] = known
@@ -182,7 +182,7 @@ def _trace_id(topic: str, created_ns: int, partition: int, offset: int) -> str:
 
 
 def facts_of(runs: Iterable[SpanRun]) -> list[OperationFacts]:
-    """For each operation that there was, by name."""
+    """Statistics for each operation that occurred, by name."""
     by_operation: dict[Operation, list[SpanRun]] = {}
     for run in runs:
         by_operation.setdefault(run.operation, []).append(run)
@@ -197,7 +197,7 @@ def _operation_facts(operation: Operation, runs: list[SpanRun]) -> OperationFact
 
 
 def _at_rank(took: list[tuple[int, int]], spans: int, percent: int) -> int:
-    """The least that so many percent of all did not exceed."""
+    """The smallest duration that this percentage of all did not exceed."""
     rank = -(-spans * percent // 100)
     for duration, count in took:
         rank -= count

@@ -1,1 +1,1 @@
-"""Writes, offsets and acknowledgements that take effect together or not at all."""
+"""Transactions: writes, offsets and acknowledgements that take effect together or not at all."""

@@ -1,10 +1,10 @@
-"""All transactions of a broker: who began them, what they will do when they commit, and how they ended.
+"""Transaction coordinator of a broker: all live transactions, their planned effects, and recent outcomes.
 
 Commands decide: they return events and change nothing; `apply` is the only writer. The events of a command are written
-together, with everything that they bring about, and applied before the next command is given.
+together, with all their effects, and applied before the next command is given.
 
 A live transaction takes about 600 bytes, 250 more with its first partition and 120 with each further one; its
-transactional id takes 350, how it ended 300. Measured with 10,000 of them.
+transactional id takes 350, its outcome 300. Measured with 10,000 of them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -47,13 +47,13 @@ __all__ = ["Coordinator", "Stats"]
 MOST_LIVE = 100_000
 MOST_PARTITIONS = 10_000
 MOST_PARTS = 10_000
-"""Named in one decision."""
+"""Maximum number of parts named in one decision."""
 MOST_PART_TIMEOUT_MS = 24 * 3600 * 1000
 LONGEST_REASON = 200
 
 
 class Stats(NamedTuple):
-    """Live ones now, ended ones since the broker has data; those that timed out are among the aborted."""
+    """Live transactions, and those ended since the data folder was created; timed-out ones are among the aborted."""
 
     open: int
     prepared: int
@@ -63,12 +63,12 @@ class Stats(NamedTuple):
 
 
 class Coordinator:
-    """Numbers are given in order from 1 on, and never again."""
+    """Numbers are given in order from 1 on, and never reused."""
 
     def __init__(self) -> None:
         self._ledger = Ledger()
 
-    # Who may do what.
+    # Identities.
 
     def enlist(
         self,
@@ -79,7 +79,7 @@ class Coordinator:
         now: InstantNs,
         instance: str = "",
     ) -> Enlisted:
-        """Older instances can do nothing from now on, and what they have open is to be aborted, see `open_of`."""
+        """Fence older instances of the transactional id; their open transaction is to be aborted, see `open_of`."""
         return self._ledger.identities.enlist(transactional_id, producer_id, epoch, timeout_ms, now, instance)
 
     def lookup(self, transactional_id: str) -> Enlisted | None:
@@ -92,7 +92,7 @@ class Coordinator:
         return known.open if known is not None and known.open else None
 
     def fence(self, number: int, producer_id: int, epoch: int) -> None:
-        """Refuse everyone but the newest instance of the producer that began it; it may have ended since."""
+        """Refuse all but the newest instance of the producer that began the transaction, which may have ended since."""
         self._ledger.identities.check_epoch(producer_id, epoch)
         live = self._ledger.live.get(number)
         began = self._ending(number) if live is None else live.began
@@ -108,17 +108,17 @@ class Coordinator:
             raise UnknownTransaction(f"transaction {number} was begun by an earlier instance, of epoch {began.epoch}")
 
     def check(self, number: int, producer_id: int, epoch: int) -> None:
-        """As `fence`, and it must not have ended."""
+        """Like `fence`, and the transaction must not have ended."""
         self.fence(number, producer_id, epoch)
         if number not in self._ledger.live:
             raise as_refusal(self._ending(number))
 
     def forget_idle(self, before: InstantNs, most: int) -> IdsForgotten | None:
-        """Transactional ids that were not used since then and have no open transaction; None when there are none."""
+        """Forget transactional ids idle since then that have no open transaction; None when there are none."""
         idle = self._ledger.identities.idle(before, most)
         return IdsForgotten(idle) if idle else None
 
-    # Beginning.
+    # Begin.
 
     def begin(self, producer_id: int, epoch: int, now: InstantNs) -> Began:
         enlisted = self._ledger.identities.check_may_begin(producer_id, epoch).enlisted
@@ -128,7 +128,7 @@ class Coordinator:
         )
 
     def begin_part(self, key: str, producer_id: int, timeout_ms: int, now: InstantNs, *, epoch: int = 0) -> Began:
-        """A part of a larger transaction, which is decided later under this key. A producer may have several."""
+        """Begin a part of a larger transaction, decided later under this key. A producer may have several."""
         check_name(key, "a key to decide under")
         check_timeout(timeout_ms, MOST_PART_TIMEOUT_MS)
         self._ledger.decisions.check_undecided(key)
@@ -137,7 +137,7 @@ class Coordinator:
             raise StateConflict(f"{key} has {MOST_PARTS} parts already", hint="write more in each part")
         return Began(self._ledger.next_number, producer_id, epoch, "", key, timeout_ms, now)
 
-    # Growing.
+    # Writes.
 
     def join(self, number: int, topic: str, partition: int) -> Joined | None:
         """None when the transaction has written to that partition before."""
@@ -152,7 +152,7 @@ class Coordinator:
         return Joined(number, topic, partition)
 
     def note_joined(self, number: int, topic: str, partition: int) -> None:
-        """As recovery finds it: there are records of the transaction in that partition."""
+        """Called by recovery: there are records of the transaction in that partition."""
         self.apply(Joined(number, topic, partition))
 
     def pledge(self, number: int, pledge: Pledge) -> Pledged:
@@ -166,10 +166,10 @@ class Coordinator:
         check_offsets(given, live.offsets)
         return OffsetsAdded(number, given)
 
-    # Ending.
+    # End.
 
     def prepare(self, number: int, now: InstantNs) -> Prepared | None:
-        """The part is complete; None when that was said before."""
+        """The part is complete; None when it was prepared already."""
         live = self._live_one(number)
         if not live.is_part:
             raise TransactionConflict(
@@ -178,7 +178,7 @@ class Coordinator:
         return Prepared(number, now) if live.allows(Step.PREPARE) else None
 
     def end(self, number: int, *, committed: bool, why: str, now: InstantNs) -> Ended | None:
-        """None when it ended that way already: the answer got lost, and this is the same request again."""
+        """None when it ended that way already: the answer got lost, and this is a repeated request."""
         live = self._ledger.live.get(number)
         if live is None:
             ending = self._ending(number)
@@ -193,7 +193,7 @@ class Coordinator:
         return Ended(number, committed, why[:LONGEST_REASON], now)
 
     def decide(self, key: str, numbers: Iterable[int], now: InstantNs) -> Decision:
-        """These parts are committed, all others of that key aborted; none named is a decision too."""
+        """Commit these parts and abort all others of that key; naming none is a decision too."""
         check_name(key, "a key to decide under")
         named = set(numbers)
         repeated = self._ledger.decisions.repeated(key, named)
@@ -215,22 +215,22 @@ class Coordinator:
         return sorted(self._ledger.parts.get(key, ()))
 
     def remembered(self, key: str) -> Decided | None:
-        """What was decided under this key."""
+        """The decision under this key, while it is remembered."""
         return self._ledger.decisions.remembered(key)
 
-    # What there is to see.
+    # Queries.
 
     def get(self, number: int) -> Transaction | None:
-        """Of a live transaction; see `ending` for the others."""
+        """A live transaction; see `ending` for ended ones."""
         live = self._ledger.live.get(number)
         return None if live is None else live.value()
 
     def deadline_of(self, number: int) -> InstantNs:
-        """Of a live transaction."""
+        """The deadline of a live transaction."""
         return self._live_one(number).began.deadline
 
     def ending(self, number: int) -> Ending | None:
-        """Of the transactions that ended last, and always of the last one of each transactional id."""
+        """The outcome of a recently ended transaction, and of the last one of each transactional id."""
         return self._ledger.ending(number)
 
     def live(self) -> Iterator[Transaction]:
@@ -238,11 +238,11 @@ class Coordinator:
         return (live.value() for live in list(self._ledger.live.values()))
 
     def open_numbers(self) -> list[int]:
-        """Those to abort after a restart, as nobody knows whether all of their writes arrived."""
+        """Transactions to abort after a restart, as it is unknown whether all of their writes arrived."""
         return [number for number, live in self._ledger.live.items() if live.state is State.OPEN]
 
     def overdue(self, now: InstantNs, most: int) -> list[int]:
-        """Live transactions whose deadline has come; asked again, the answer is the same until they are ended."""
+        """Live transactions past their deadline; the answer is the same until they are ended."""
         return self._ledger.deadlines.due(self._ledger.live, now, most)
 
     def next_deadline(self) -> InstantNs | None:
@@ -259,7 +259,7 @@ class Coordinator:
         still_open = len(self._ledger.live) - self._ledger.prepared
         return Stats(still_open, self._ledger.prepared, endings.committed, endings.aborted, endings.timed_out)
 
-    # What is kept.
+    # Snapshots.
 
     def apply(self, event: CoordinatorEvent) -> None:
         self._ledger.apply(event)
@@ -270,7 +270,7 @@ class Coordinator:
     def restore(self, kept: KeptCoordinator) -> None:
         self._ledger.restore(kept)
 
-    # Steps that commands share.
+    # Steps shared by commands.
 
     def _check_room(self) -> None:
         if len(self._ledger.live) >= MOST_LIVE:
@@ -294,7 +294,7 @@ class Coordinator:
         return live
 
     def _ending(self, number: int) -> Ending:
-        """How it ended, if that is still known."""
+        """The outcome, if it is still known."""
         found = self._ledger.ending(number)
         if found is not None:
             return found

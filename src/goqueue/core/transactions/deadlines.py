@@ -1,4 +1,4 @@
-"""Which live transaction runs out of time when: a cache beside the state, made anew from it after a restart."""
+"""Deadlines of live transactions: a cache beside the state, rebuilt from it after a restart."""
 
 from collections.abc import Container
 from heapq import heapify, heappop, heappush
@@ -8,11 +8,11 @@ from goqueue.model.ids import InstantNs
 __all__ = ["Deadlines"]
 
 STALE_MOST = 1_000
-"""Entries of ended transactions beyond as many as are live; then they are swept out."""
+"""Entries of ended transactions in excess of live ones, beyond which they are swept out."""
 
 
 class Deadlines:
-    """A heap in which ended transactions stay until they come up or are too many."""
+    """A heap in which ended transactions stay until they come up or are swept out."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[InstantNs, int]] = []
@@ -31,7 +31,7 @@ class Deadlines:
         return self._heap[0][0] if self._heap else None
 
     def due(self, live: Container[int], now: InstantNs, most: int) -> list[int]:
-        """Those that ran out first come first. Asked again, the answer is the same."""
+        """Overdue transactions by deadline. Repeating the call gives the same answer."""
         found: list[tuple[InstantNs, int]] = []
         while self._heap and self._heap[0][0] <= now and len(found) < most:
             entry = heappop(self._heap)

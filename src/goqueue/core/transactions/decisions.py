@@ -1,8 +1,8 @@
-"""What was decided about larger transactions, by key, so that a repeated decision changes nothing.
+"""Decisions about larger transactions, by key, so that a repeated decision changes nothing.
 
-Keys are remembered for 7 days. When there are more than 100,000, the oldest go first, but none that is younger than a
-day: rather than forget such a one, a further decision is refused. A decision takes about 300 bytes, more when the
-numbers of its parts lie far apart.
+Keys are remembered for 7 days. When there are more than 100,000, the oldest are forgotten first, but none younger than
+a day: instead, a further decision is refused. A decision takes about 300 bytes, more when the numbers of its parts are
+far apart.
 """
 
 from collections import OrderedDict
@@ -24,7 +24,7 @@ MOST_KEYS = 100_000
 
 
 class Decision(NamedTuple):
-    """Write all events in one entry, with what the end of each part does. None when it was decided so before."""
+    """Write all events in one entry, with the effects of ending each part. None when it is a repeated decision."""
 
     events: tuple[Decided | Ended, ...]
     committed: tuple[int, ...]
@@ -32,7 +32,7 @@ class Decision(NamedTuple):
 
 
 class Decisions:
-    """Those decided first come first."""
+    """Ordered by time of decision."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, KeptDecision] = OrderedDict()
@@ -49,7 +49,7 @@ class Decisions:
             raise AlreadyDecided(f"what belongs to {key} has been decided, and nothing can be added")
 
     def repeated(self, key: str, numbers: set[int]) -> Decision | None:
-        """The answer as before; None for a key that is not decided yet."""
+        """The answer to a repeated decision; None for a key that is not decided yet."""
         before = self.remembered(key)
         if before is None:
             return None
@@ -91,7 +91,7 @@ def _unpacked(packed: bytes) -> tuple[int, ...]:
 
 
 def _some(numbers: Iterable[int]) -> str:
-    """Enough of them to recognise, however many there are."""
+    """A few of the numbers, enough to recognise the decision."""
     ordered = sorted(numbers)
     named = ", ".join(map(str, ordered[:10]))
     return (f"{named} and {len(ordered) - 10} more" if len(ordered) > 10 else named) or "none"

@@ -1,4 +1,4 @@
-"""How the transactions that ended last ended, so that a repeated commit or abort gets the answer it missed."""
+"""Outcomes of recently ended transactions, so that a repeated commit or abort gets the answer it missed."""
 
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -12,11 +12,11 @@ ENDINGS_REMEMBERED = 10_000
 
 ABORTED_BY_PRODUCER = "its producer aborted it"
 TIME_IS_UP = "its time was up"
-"""The reason to give for a transaction that is overdue: these are counted."""
+"""The reason for ending an overdue transaction: these are counted."""
 
 
 class Endings:
-    """By number, in the order in which they ended; with counts of all there ever were."""
+    """By number, in the order in which they ended; with total counts."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[int, Ending] = OrderedDict()

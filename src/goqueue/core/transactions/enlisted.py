@@ -1,4 +1,4 @@
-"""Who has which transactional id: the newest producer that enlisted under it, and nobody else."""
+"""Transactional ids: each belongs to the producer that enlisted last under it."""
 
 import re
 from collections import OrderedDict
@@ -28,11 +28,11 @@ LONGEST_NAME = 200
 _INVISIBLE = r"\x00-\x1f\x7f-\xa0\xad\u200b-\u200f\u2028-\u202e\ufeff"
 NAME_PATTERN = rf"^[^{_INVISIBLE}]{{1,{LONGEST_NAME}}}$"
 _NAME = re.compile(rf"[^{_INVISIBLE}\ud800-\udfff]{{1,{LONGEST_NAME}}}")
-"""The same, for texts that may have a lone surrogate."""
+"""The same rule for texts that may contain a lone surrogate."""
 
 
 class Identities:
-    """Those used longest ago come first."""
+    """Ordered by last use, the oldest first."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, KeptIdentity] = OrderedDict()
@@ -43,7 +43,7 @@ class Identities:
     def __len__(self) -> int:
         return len(self._known)
 
-    # Deciding.
+    # Commands.
 
     def enlist(
         self,
@@ -83,7 +83,7 @@ class Identities:
         return known
 
     def check_epoch(self, producer_id: int, epoch: int) -> None:
-        """Refuse an instance that is not the newest. Of producers without a transactional id, nothing is known here."""
+        """Refuse an instance that is not the newest. Producers without a transactional id are not known here."""
         known = self.of_producer(producer_id)
         if known is None:
             return
@@ -96,7 +96,7 @@ class Identities:
             )
 
     def check_owner(self, transactional_id: str, producer_id: int, epoch: int) -> None:
-        """Refuse a producer from which the transactional id was taken over by another producer."""
+        """Refuse a producer whose transactional id was taken over by another producer."""
         known = self._known.get(transactional_id)
         if known is not None and known.enlisted.producer_id != producer_id:
             raise fenced(known, epoch)
@@ -108,7 +108,7 @@ class Identities:
                 hint="use the same transactional id again after a restart, instead of a new one each time",
             )
 
-    # What there is to see.
+    # Queries.
 
     def get(self, transactional_id: str) -> KeptIdentity | None:
         return self._known.get(transactional_id)
@@ -118,16 +118,16 @@ class Identities:
         return None if transactional_id is None else self._known[transactional_id]
 
     def idle(self, before: InstantNs, most: int) -> tuple[str, ...]:
-        """Those not used since then that have no open transaction, as many as `most`."""
+        """Transactional ids idle since then that have no open transaction, at most `most`."""
         old = takewhile(lambda one: one.used_at <= before, self._known.values())
         return tuple(islice((one.enlisted.transactional_id for one in old if not one.open), most))
 
     def last_ending(self, number: int) -> Ending | None:
-        """How this one ended, if it is the last of its transactional id."""
+        """The outcome of this transaction, if it is the last of its transactional id."""
         transactional_id = self._by_last.get(number)
         return None if transactional_id is None else self._known[transactional_id].last
 
-    # Applying.
+    # Events.
 
     def enlisted(self, event: Enlisted) -> None:
         old = self._known.get(event.transactional_id)
@@ -162,7 +162,7 @@ class Identities:
         self._known[transactional_id] = identity
         self._known.move_to_end(transactional_id)
 
-    # Surviving a restart.
+    # Snapshots.
 
     def snapshot(self) -> tuple[KeptIdentity, ...]:
         return tuple(self._known.values())

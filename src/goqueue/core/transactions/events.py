@@ -1,4 +1,4 @@
-"""What can happen to transactions, and what the coordinator keeps of them."""
+"""Transaction events and the snapshot of the coordinator."""
 
 import msgspec
 
@@ -31,7 +31,7 @@ class Enlisted(msgspec.Struct, frozen=True, array_like=True, tag="enlisted"):
     timeout_ms: int
     at: InstantNs
     instance: str = ""
-    """Which process of the user's has asked, as it calls itself: asked again after a lost answer, it is known."""
+    """The requesting process, by its own name: a repeated request after a lost answer is recognised by it."""
 
 
 class Began(msgspec.Struct, frozen=True, array_like=True, tag="began"):
@@ -62,7 +62,7 @@ class Pledged(msgspec.Struct, frozen=True, array_like=True, tag="pledged"):
 
 
 class OffsetsAdded(msgspec.Struct, frozen=True, array_like=True, tag="offsets_added"):
-    """Of several for the same group and partition, the last one counts."""
+    """Of several for the same group and partition, the last one applies."""
 
     number: int
     offsets: tuple[GroupOffset, ...]
@@ -74,7 +74,7 @@ class Prepared(msgspec.Struct, frozen=True, array_like=True, tag="prepared"):
 
 
 class Ended(msgspec.Struct, frozen=True, array_like=True, tag="ended"):
-    """Written in one entry with everything that the end of the transaction does."""
+    """Written in one entry with all effects of ending the transaction."""
 
     number: int
     committed: bool
@@ -83,7 +83,7 @@ class Ended(msgspec.Struct, frozen=True, array_like=True, tag="ended"):
 
 
 class Decided(msgspec.Struct, frozen=True, array_like=True, tag="decided"):
-    """Which parts are the larger transaction. Written together with the end of each of its parts."""
+    """The parts that form the larger transaction. Written together with the end of each of its parts."""
 
     key: str
     committed: tuple[int, ...]
@@ -92,7 +92,7 @@ class Decided(msgspec.Struct, frozen=True, array_like=True, tag="decided"):
 
 
 class IdsForgotten(msgspec.Struct, frozen=True, array_like=True, tag="ids_forgotten"):
-    """These transactional ids were not used for too long."""
+    """These transactional ids were idle for too long."""
 
     transactional_ids: tuple[str, ...]
 
@@ -101,7 +101,7 @@ CoordinatorEvent = Enlisted | Began | Joined | Pledged | OffsetsAdded | Prepared
 
 
 class KeptIdentity(msgspec.Struct, frozen=True, array_like=True):
-    """A transactional id: who has it, when it was used last, its open transaction (0 for none) and the last ended."""
+    """A transactional id: its producer, its last use, its open transaction (0 for none) and the last ended one."""
 
     enlisted: Enlisted
     used_at: InstantNs
@@ -110,7 +110,7 @@ class KeptIdentity(msgspec.Struct, frozen=True, array_like=True):
 
 
 class KeptDecision(msgspec.Struct, frozen=True, array_like=True):
-    """Numbers of parts are bitmaps in the portable 64-bit format of Roaring: they mostly lie side by side."""
+    """Numbers of parts are bitmaps in the portable 64-bit format of Roaring: they are mostly contiguous."""
 
     key: str
     committed: bytes
@@ -119,7 +119,7 @@ class KeptDecision(msgspec.Struct, frozen=True, array_like=True):
 
 
 class KeptCoordinator(msgspec.Struct, frozen=True, array_like=True):
-    """Everything there is to remember, what is forgotten first coming first."""
+    """Snapshot; entries to be forgotten first come first."""
 
     next_number: int
     identities: tuple[KeptIdentity, ...]

@@ -1,4 +1,4 @@
-"""What the coordinator knows: live transactions, who has which transactional id, and how it ended for the others."""
+"""Ledger of the coordinator: live transactions, transactional ids, and outcomes."""
 
 from goqueue.core.transactions.deadlines import Deadlines
 from goqueue.core.transactions.decisions import Decisions
@@ -43,17 +43,17 @@ class Ledger:
         self.prepared = 0
 
     def ending(self, number: int) -> Ending | None:
-        """Of the transactions that ended last, and always of the last one of each transactional id."""
+        """The outcome of a recently ended transaction, and of the last one of each transactional id."""
         return self.endings.get(number) or self.identities.last_ending(number)
 
-    # Applying.
+    # Events.
 
     def apply(self, event: CoordinatorEvent) -> None:
         match event:
             case Enlisted():
                 self.identities.enlisted(event)
             case Began() if event.number in self.live:
-                # Written with each of several things that were under way at the same time.
+                # Each of several concurrent operations writes it, so it may be repeated.
                 return
             case Began():
                 self._begin(event)
@@ -62,7 +62,7 @@ class Ledger:
             case IdsForgotten(transactional_ids):
                 self.identities.forget(transactional_ids)
             case _ if event.number not in self.live:
-                # The disk was full when it began, and there was room again when it ended.
+                # Its Began was refused on a full disk; this later event could be written.
                 return
             case Joined(number, topic, partition):
                 self.live[number].join(topic, partition)
@@ -108,7 +108,7 @@ class Ledger:
                 del self.parts[began.key]
         self.deadlines.sweep(self.live, len(self.live))
 
-    # Surviving a restart.
+    # Snapshots.
 
     def snapshot(self) -> KeptCoordinator:
         endings = self.endings

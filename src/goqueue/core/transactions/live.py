@@ -1,4 +1,4 @@
-"""One live transaction while it grows: lookups are quick, and a value is made of it on request."""
+"""Live transaction while it grows: lookups are fast, and an immutable value is made on request."""
 
 from goqueue.core.transactions.events import Began
 from goqueue.core.transactions.transaction import (
@@ -66,7 +66,7 @@ class LiveTransaction:
 
 
 def revived(kept: Transaction) -> LiveTransaction:
-    """As it was when its value was made."""
+    """Rebuild it from its value."""
     began = Began(
         kept.number,
         kept.producer_id,

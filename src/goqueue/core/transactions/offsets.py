@@ -1,4 +1,4 @@
-"""Which offsets of groups a transaction can commit."""
+"""Planned offsets: checks of the offsets that a transaction commits for a group."""
 
 from collections.abc import Mapping
 

@@ -1,12 +1,12 @@
-"""Which records of one partition belong to transactions, and how far readers of committed records may go.
+"""Outcomes of transactional records in one partition, and its last stable offset.
 
-`Wrote` is applied before its records can be read, so there is no moment at which a record of an open transaction is
-visible. `Closed` is written in one entry with the marker that ends the transaction in this partition; until that marker
-is durable, readers wait in front of the transaction's first record.
+`Wrote` is applied before its records can be read, so a record of an open transaction is visible at no moment. `Closed`
+is written in one entry with the marker that ends the transaction in this partition; until that marker is durable,
+readers wait in front of the transaction's first record.
 
-Aborted records stay hidden until they leave the log. A million of them take 250 bytes when they lie side by side,
-250 kB when they alternate with others in tens, and never more than two bytes each. An open transaction takes about
-200 bytes here, and 16 more for each run of its records that lies apart.
+Aborted records stay hidden until they leave the log. A million of them take 250 bytes when they are contiguous, 250 kB
+when they alternate with others in tens, and never more than two bytes each. An open transaction takes about 200 bytes
+here, and 16 more for each separate run of its records.
 """
 
 from collections import deque
@@ -19,11 +19,11 @@ from goqueue.core.transactions.writes import AFTER_ANY_OFFSET, Writes
 __all__ = ["Closed", "KeptOutcomes", "KeptWrites", "OutcomeEvent", "Outcomes", "Wrote"]
 
 NARROW = 1_000_000
-"""Offsets up to which it is quicker to cut a range out of a set than to cut off the rest."""
+"""Number of offsets up to which cutting a range out of a set is faster than removing the rest."""
 
 
 class Wrote(msgspec.Struct, frozen=True, array_like=True, tag="wrote"):
-    """`count` records from `base_offset` on are of this transaction. Written together with the records themselves."""
+    """`count` records from `base_offset` on belong to this transaction. Written together with the records."""
 
     number: int
     base_offset: int
@@ -42,7 +42,7 @@ OutcomeEvent = Wrote | Closed
 
 
 class KeptWrites(msgspec.Struct, frozen=True, array_like=True):
-    """The records of one transaction as runs (first, count); with its end, where that may not be durable yet."""
+    """The records of one transaction as runs (first, count); with its end, if that may not be durable yet."""
 
     number: int
     runs: tuple[tuple[int, int], ...]
@@ -50,7 +50,7 @@ class KeptWrites(msgspec.Struct, frozen=True, array_like=True):
 
 
 class KeptOutcomes(msgspec.Struct, frozen=True, array_like=True):
-    """Everything there is to remember of one partition: bitmaps are in the portable format of Roaring.
+    """Snapshot of one partition: bitmaps are in the portable format of Roaring.
 
     Open transactions are in the order of their first records, closed ones in the order of their markers.
     """
@@ -62,7 +62,7 @@ class KeptOutcomes(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Closing:
-    """A transaction that ended, as long as its marker may not be durable."""
+    """A transaction that ended and whose marker may not be durable."""
 
     __slots__ = ("closed", "durable_at", "writes")
 
@@ -73,7 +73,7 @@ class _Closing:
 
 
 class Outcomes:
-    """`apply` is the writer; what the log itself lost is forgotten by `forget_from` and `forget_below`.
+    """`apply` is the writer; records lost or removed from the log are dropped by `forget_from` and `forget_below`.
 
     `hidden` and `is_aborted` may be called from any thread, everything else only where events are applied.
     """
@@ -84,24 +84,24 @@ class Outcomes:
     def _clear(self) -> None:
         self._open: dict[int, Writes] = {}
         self._closing: deque[_Closing] = deque()
-        # The first records of what is open or closing: no two transactions share one.
+        # The first records of open and of closing transactions, which are all different.
         self._firsts = BitMap64()
         self._aborted = BitMap64()
         self._markers = BitMap64()
-        # Markers and whatever is aborted or open: one set, so no reader sees a record on its way between two.
+        # Markers, aborted and open records in one set, so no reader sees a record move from one set to another.
         self._hidden = BitMap64()
 
-    # What there is to see.
+    # Queries.
 
     def __bool__(self) -> bool:
-        """Whether there is anything to hide, or to wait for."""
+        """Whether there is any hidden record or any transaction to wait for."""
         return bool(self._hidden) or bool(self._closing)
 
     def stable(self, high_watermark: int) -> int:
-        """The last stable offset: in front of it, every record is durable and so is the end of its transaction.
+        """The last stable offset: below it, every record is durable and so is the end of its transaction.
 
-        A marker that has been below the high watermark once is durable for good. To be called now and then as the high
-        watermark moves: until then, each transaction that ended is remembered with 400 bytes.
+        A marker that has been below the high watermark once is durable for good. To be called regularly as the high
+        watermark moves: until then, each ended transaction takes 400 bytes.
         """
         closing = self._closing
         while closing and closing[0].durable_at < high_watermark:
@@ -109,7 +109,7 @@ class Outcomes:
         return min(self._firsts.min(), high_watermark) if self._firsts else high_watermark
 
     def hidden(self, first: int, end: int) -> BitMap64:
-        """The records from `first` up to and without `end` that are markers, aborted, or of open transactions."""
+        """Records from `first` up to, but not including, `end` that are markers, aborted, or of open transactions."""
         return _within(self._hidden, first, end)
 
     @property
@@ -118,15 +118,15 @@ class Outcomes:
         return self._hidden
 
     def markers(self, first: int, end: int) -> BitMap64:
-        """The records from `first` up to and without `end` that the broker wrote where transactions ended."""
+        """The markers from `first` up to, but not including, `end`."""
         return _within(self._markers, first, end)
 
     def aborted(self) -> BitMap64:
-        """All records of aborted transactions that are still known."""
+        """All aborted records that are still in the log."""
         return self._aborted.copy()
 
     def is_never(self, offset: int) -> bool:
-        """Whether the record is never to be shown: a marker, or aborted."""
+        """Whether the record is hidden for good: a marker, or aborted."""
         return offset in self._aborted or offset in self._markers
 
     def is_aborted(self, offset: int) -> bool:
@@ -140,11 +140,11 @@ class Outcomes:
         return len(self._aborted)
 
     def open_numbers(self) -> list[int]:
-        """Transactions with records here that have not ended, by their first records."""
+        """Open transactions with records here, by their first records."""
         return sorted(self._open, key=lambda number: self._open[number].first)
 
     def first_offset(self, number: int) -> int | None:
-        """Of an open transaction; None when it has nothing here."""
+        """The first record of an open transaction; None when it has none here."""
         writes = self._open.get(number)
         return None if writes is None else writes.first
 
@@ -154,11 +154,11 @@ class Outcomes:
         return BitMap64() if writes is None else writes.bitmap()
 
     def count(self, number: int) -> int:
-        """How many records an open transaction has here."""
+        """Number of records of an open transaction."""
         writes = self._open.get(number)
         return 0 if writes is None else writes.count
 
-    # Applying.
+    # Events.
 
     def apply(self, event: OutcomeEvent) -> None:
         match event:
@@ -172,13 +172,13 @@ class Outcomes:
                     self._close(event, writes)
 
     def forget_from(self, end: int) -> None:
-        """The log ends here after all. How a transaction ended still holds, also when its marker is gone."""
+        """The log was truncated here. How a transaction ended still holds, also when its marker is gone."""
         self._keep_only(0, end)
         for one in self._closing:
             one.durable_at = min(one.durable_at, end - 1)
 
     def forget_below(self, start: int) -> None:
-        """Retention took the records before this one."""
+        """Drop records below the log start offset."""
         if self and self._lowest() < start:
             self._keep_only(start, AFTER_ANY_OFFSET)
 
@@ -218,10 +218,10 @@ class Outcomes:
         closing = (one.writes.first for one in self._closing)
         self._firsts = BitMap64([*(writes.first for writes in self._open.values()), *closing])
 
-    # Surviving a restart.
+    # Snapshots.
 
     def snapshot(self) -> KeptOutcomes:
-        """Ends that are durable are left out as soon as `stable` has seen that they are."""
+        """Durable ends are left out as soon as `stable` has seen that they are durable."""
         still_open = tuple(_kept(number, self._open[number]) for number in self.open_numbers())
         closing = tuple(_kept(one.closed.number, one.writes, one.closed) for one in self._closing)
         return KeptOutcomes(still_open, closing, _packed(self._aborted), _packed(self._markers))
@@ -257,7 +257,7 @@ def _within(offsets: BitMap64, first: int, end: int) -> BitMap64:
 
 
 def _packed(offsets: BitMap64) -> bytes:
-    """Made anew, so that equal sets give equal bytes: the form of a bitmap depends on its past."""
+    """Rebuilt, so that equal sets give equal bytes: the encoding of a bitmap depends on its history."""
     return bytes(BitMap64(offsets.to_array()).serialize()) if offsets else b""
 
 

@@ -1,4 +1,4 @@
-"""Which records of the queue are pledged in live transactions: no record can be in two of one group."""
+"""Pledged records: records that live transactions will acknowledge, each in at most one transaction of a group."""
 
 from pyroaring import BitMap64
 
@@ -8,7 +8,7 @@ from goqueue.errors import InvalidRequest, StateConflict, TransactionConflict
 __all__ = ["MOST_PLEDGED", "PledgedRecords"]
 
 MOST_PLEDGED = 100_000
-"""Records in one transaction."""
+"""Maximum number of records in one transaction."""
 
 Place = tuple[str, str, int]
 """Group, topic and partition."""
@@ -63,7 +63,7 @@ class PledgedRecords:
 
 
 def _count(runs: Runs) -> int:
-    """Refuses runs that are not ascending and apart."""
+    """Number of records; refuses runs that are not ascending and disjoint."""
     end = total = 0
     for first, count in runs:
         if first < end or count < 1 or first + count > 2**63 - 1:
@@ -80,7 +80,7 @@ def _count(runs: Runs) -> int:
 
 
 def _bitmap(runs: Runs) -> BitMap64:
-    """Of runs that are known to be few."""
+    """Offsets of runs whose number is known to be small."""
     offsets = BitMap64()
     for first, count in runs:
         offsets.add_range(first, first + count)

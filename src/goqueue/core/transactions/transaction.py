@@ -1,4 +1,4 @@
-"""What is known of one transaction, and which ways its life can take."""
+"""Transaction: its data, its states and its transitions."""
 
 from enum import StrEnum
 from typing import Literal
@@ -10,7 +10,7 @@ from goqueue.model.ids import InstantNs
 __all__ = ["TRANSITIONS", "Ending", "GroupOffset", "PartitionPart", "Pledge", "Runs", "State", "Step", "Transaction"]
 
 Runs = tuple[tuple[int, int], ...]
-"""Offsets as (first, count), ascending and apart."""
+"""Offsets as (first, count), ascending and disjoint."""
 
 
 class State(StrEnum):
@@ -26,7 +26,7 @@ class Step(StrEnum):
     """By the producer itself."""
     PREPARE = "prepare"
     CHOOSE = "choose"
-    """Named in the decision about the larger transaction."""
+    """By the decision about the larger transaction."""
     ABORT = "abort"
 
 
@@ -37,7 +37,8 @@ TRANSITIONS = {
     (State.PREPARED, Step.CHOOSE): State.COMMITTED,
     (State.PREPARED, Step.ABORT): State.ABORTED,
 }
-"""All there are: what is committed or aborted stays so. Only parts are prepared; only others commit by themselves."""
+"""All transitions: committed and aborted are final. Only parts are prepared; only other transactions commit themselves.
+"""
 
 
 class PartitionPart(msgspec.Struct, frozen=True, array_like=True):
@@ -48,9 +49,9 @@ class PartitionPart(msgspec.Struct, frozen=True, array_like=True):
 
 
 class GroupOffset(msgspec.Struct, frozen=True, array_like=True):
-    """Where a group goes on in a partition when the transaction commits.
+    """The offset that a group commits in a partition with the transaction.
 
-    Said by a member, it counts only as long as the partition is that member's.
+    Given by a member, it applies only while the partition is assigned to that member.
     """
 
     group: str
@@ -63,9 +64,9 @@ class GroupOffset(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Pledge(msgspec.Struct, frozen=True, array_like=True):
-    """Records of the queue that are acknowledged, rejected or given back when the transaction commits.
+    """Leased records that are acknowledged, rejected or released when the transaction commits.
 
-    They were leased under `grant`; when it aborts, that lease goes on until `restore_deadline`.
+    They were leased under `grant`; on abort, that lease continues until `restore_deadline`.
     """
 
     group: str
@@ -78,7 +79,7 @@ class Pledge(msgspec.Struct, frozen=True, array_like=True):
     pause_ms: int | None = None
     reason: str = ""
     cause: str = ""
-    """Why it is a dead letter, of those that are rejected."""
+    """The reason of the dead letter, for rejected records."""
 
     @property
     def count(self) -> int:
@@ -112,7 +113,7 @@ class Transaction(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Ending(msgspec.Struct, frozen=True, array_like=True):
-    """How a transaction ended."""
+    """Outcome of a transaction."""
 
     number: int
     producer_id: int

@@ -1,4 +1,4 @@
-"""The records that one transaction has in one partition, as runs."""
+"""Writes of one transaction in one partition, as runs of records."""
 
 from array import array
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ AFTER_ANY_OFFSET = 2**63 - 1
 
 
 class Writes:
-    """First, end, first, end, … ascending and apart: 16 bytes for a run, where a bitmap begins with hundreds."""
+    """First, end, first, end, … ascending and disjoint: 16 bytes per run, while an empty bitmap takes hundreds."""
 
     __slots__ = ("bounds",)
 
@@ -37,7 +37,7 @@ class Writes:
             self.bounds.extend((first, end))
 
     def keep(self, first: int, end: int) -> None:
-        """Only what lies between these."""
+        """Drop everything outside this range."""
         cut = ((max(start, first), min(stop, end)) for start, stop in self.runs())
         self.bounds = array("q", (bound for start, stop in cut if start < stop for bound in (start, stop)))
 

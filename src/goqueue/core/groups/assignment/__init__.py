@@ -1,1 +1,1 @@
-"""Who gets which partitions."""
+"""Partition assignment."""

@@ -1,9 +1,9 @@
-"""Who reads what: pure functions from subscriptions, partition counts and the assignment before to the one after.
+"""Assignors: pure functions from subscriptions, partition counts and the previous assignment to the next one.
 
 Every assignor gives each partition of a subscribed topic to exactly one of the topic's subscribers. When all members
-subscribe to the same topics, no two of them differ by more than one partition. With differing subscriptions the same
-holds among the subscribers of each single topic for range and round robin; sticky gives the most even loads there are.
-Members count in the order they are given, which decides every tie: equal input, equal output.
+subscribe to the same topics, their loads differ by at most one partition. With differing subscriptions the same holds
+among the subscribers of each single topic for range and round robin; sticky gives the most even possible loads. Ties
+are decided by member order: equal input gives equal output.
 """
 
 from bisect import bisect_left
@@ -16,27 +16,27 @@ from goqueue.model.log import LogId
 __all__ = ["ASSIGNORS", "Assign", "Assignor", "assign_range", "assign_round_robin", "assign_sticky"]
 
 Assign = Callable[[Mapping[str, Sequence[str]], Mapping[str, int], Mapping[LogId, str]], dict[LogId, str]]
-"""From the topics of each member, the partitions of each topic and who was given what before."""
+"""From the topics of each member, the partition counts of topics and the previous assignment."""
 
 
 class Assignor(StrEnum):
-    """The ways to share partitions out."""
+    """Assignment strategies."""
 
     STICKY = "sticky"
-    """Even, and as much as possible stays where it is."""
+    """Balanced, with as few moves as possible."""
     RANGE = "range"
     """Each member a contiguous range of each topic."""
     ROUND_ROBIN = "round_robin"
-    """Dealt out in turn, over all topics."""
+    """Dealt in turn, over all topics."""
 
 
 def assign_range(
     subscriptions: Mapping[str, Sequence[str]], topics: Mapping[str, int], _previous: Mapping[LogId, str]
 ) -> dict[LogId, str]:
-    """What does not divide evenly goes to those who have the least so far.
+    """Ranges; partitions that do not divide evenly go to the members with the fewest so far.
 
-    So the leftovers of many topics do not pile up on the first member. The price: equal partition numbers of two
-    topics meet in one member for certain only where the members divide the partitions evenly.
+    So the leftovers of many topics do not accumulate at the first member. The price: equal partition numbers of two
+    topics are certain to meet in one member only where the members divide the partitions evenly.
     """
     assigned: dict[LogId, str] = {}
     load = dict.fromkeys(subscriptions, 0)
@@ -55,7 +55,7 @@ def assign_range(
 def assign_round_robin(
     subscriptions: Mapping[str, Sequence[str]], topics: Mapping[str, int], _previous: Mapping[LogId, str]
 ) -> dict[LogId, str]:
-    """One partition to each in turn, passing over those who do not read the topic."""
+    """One partition to each member in turn, skipping those that do not subscribe to the topic."""
     assigned: dict[LogId, str] = {}
     rank = {member: number for number, member in enumerate(subscriptions)}
     turn = 0
@@ -77,7 +77,7 @@ ASSIGNORS: Mapping[Assignor, Assign] = {
 
 
 def _subscribers(subscriptions: Mapping[str, Sequence[str]], topics: Mapping[str, int]) -> dict[str, list[str]]:
-    """The members of each subscribed topic in their order, topics by name."""
+    """The members of each subscribed topic in member order, topics by name."""
     found: dict[str, list[str]] = {topic: [] for topic in sorted(topics)}
     for member, wanted in subscriptions.items():
         for topic in wanted:

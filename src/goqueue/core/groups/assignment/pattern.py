@@ -1,10 +1,10 @@
-"""Patterns over topic names: regular expressions that no name, however chosen, can make slow.
+"""Topic patterns: regular expressions over topic names with a guaranteed time bound.
 
-A member's pattern runs inside the broker, for every topic, on the event loop. Python's `re` backtracks, so `(a+)+b`
-and one long name would stop everything; here a pattern becomes a position automaton (Glushkov) whose set of current
-positions is one integer, and the time is bounded by name length × pattern length. A pattern matches whole names. There
-are literals, `.`, classes, groups, `|`, `*`, `+`, `?`, `{m,n}`, `\\d`, `\\w` and escaped punctuation; no look-around,
-no back-references, which is what such an automaton cannot do.
+A member's pattern runs inside the broker, for every topic, on the event loop. Python's `re` backtracks, so `(a+)+b` and
+one long name would block everything; here a pattern becomes a position automaton (Glushkov) whose set of current
+positions is one integer, and the time is bounded by name length × pattern length. A pattern matches whole names.
+Supported are literals, `.`, classes, groups, `|`, `*`, `+`, `?`, `{m,n}`, `\\d`, `\\w` and escaped punctuation;
+look-around and back-references are not, as such an automaton cannot match them.
 """
 
 import string
@@ -40,7 +40,7 @@ class TopicPattern:
         self._known: dict[str, bool] = {}
 
     def matches(self, name: str) -> bool:
-        """Remembered, as the same topics are asked about at every change of a group."""
+        """Cached, as the same topics are matched at every change of a group."""
         known = self._known.get(name)
         if known is None:
             if len(self._known) >= MOST_REMEMBERED:
@@ -70,12 +70,12 @@ class TopicPattern:
 
 @lru_cache(maxsize=256)
 def topic_pattern(text: str) -> TopicPattern:
-    """The pattern of a text, remembered: members of a group mostly share theirs."""
+    """The compiled pattern, cached: members of a group mostly share theirs."""
     return TopicPattern(text)
 
 
 class _Part(NamedTuple):
-    """A piece of the pattern: whether it matches nothing at all, and the positions it can begin and end with."""
+    """A part of the pattern: whether it matches the empty string, and its possible first and last positions."""
 
     nullable: bool
     first: int
@@ -86,7 +86,7 @@ _NOTHING = _Part(True, 0, 0)
 
 
 class _Parser:
-    """Reads a pattern from left to right; every character or class it meets becomes a position."""
+    """Reads a pattern from left to right; every character or class becomes a position."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -146,13 +146,13 @@ class _Parser:
             ends ^= lowest
 
     def _repeated(self) -> _Part:
-        """An atom with its quantifier. A counted atom is read again for every further copy of it."""
+        """An atom with its quantifier. A counted atom is parsed again for every further copy of it."""
         start = self._at
         positions = len(self.follow)
         atom = self._atom()
         fewest, most = self._quantifier()
         end = self._at
-        if len(self.follow) == positions:  # (), however often: copying it would cost time and match nothing more
+        if len(self.follow) == positions:  # (), repeated: copies would cost time and match nothing more
             return _NOTHING
         copies = most if most is not None else max(fewest, 1)
         part = _NOTHING

@@ -1,4 +1,4 @@
-"""A new target assignment from what members ask for, as its difference from the one before."""
+"""Assignment plan: the next target assignment, as its difference from the current one."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -13,21 +13,21 @@ INTERNAL = "__"
 
 
 class Wish(NamedTuple):
-    """What a member wants to read: topics by name, and those that a pattern matches."""
+    """Subscription of a member: topics by name, and a pattern."""
 
     topics: tuple[str, ...]
     pattern: str | None
 
 
 class Plan(NamedTuple):
-    """`given`: the new member of each partition that changes; `dropped`: those that nobody reads any more."""
+    """`given`: the new member of each partition that changes; `dropped`: partitions no longer assigned."""
 
     given: dict[LogId, str]
     dropped: list[LogId]
 
 
 def subscribe(wishes: Mapping[str, Wish], available: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The topics of each member among those there are. A pattern never matches internal topics."""
+    """The topics of each member, of those that exist. A pattern never matches internal topics."""
     names = sorted(available)
     found: dict[Wish, tuple[str, ...]] = {}
     for wish in wishes.values():
@@ -43,7 +43,7 @@ def plan(
     target: Mapping[LogId, str],
     held: Mapping[LogId, str],
 ) -> Plan:
-    """What is meant for nobody now but still with someone is best left there: nothing has to move."""
+    """A partition without a target that is still held stays with its holder: nothing has to move."""
     previous = {**held, **target}
     assigned = ASSIGNORS[assignor](subscriptions, topics, previous)
     return Plan(

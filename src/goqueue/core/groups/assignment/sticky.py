@@ -1,12 +1,12 @@
-"""The sticky assignor: the most even loads there are, reached with as few moves as possible.
+"""Sticky assignor: the most even possible loads, reached with as few moves as possible.
 
-Everybody keeps what they had, what is left over goes to whoever has the least, and then partitions are passed on from
-the heavily to the lightly loaded, if need be through members in between: where A reads x, B reads x and y, C reads y,
-A relieves itself by giving B an x while B gives C a y. Passing goes on until nobody can get rid of a partition to
-someone who has at least two fewer, directly or through others. That is the condition for an optimal semi-matching
-(Harvey, Ladner, Lovász, Tamir 2006): no other assignment has a smaller maximum, nor a smaller sum of squares.
+Members keep their partitions, free ones go to the least loaded member, and then partitions are passed on from heavily
+to lightly loaded members, if necessary through members in between: where A reads x, B reads x and y, C reads y, A
+relieves itself by giving B an x while B gives C a y. Passing goes on until no member can pass a partition to one with
+at least two fewer, directly or through others. That is the condition for an optimal semi-matching (Harvey, Ladner,
+Lovász, Tamir 2006): no other assignment has a smaller maximum, nor a smaller sum of squares.
 
-For equal subscriptions the number of partitions taken from a member who could have kept them is the least possible.
+For equal subscriptions the number of partitions taken from a member that could have kept them is minimal.
 """
 
 import heapq
@@ -27,14 +27,14 @@ def assign_sticky(
 
 
 class _Table:
-    """Members with their partitions, as a stack per topic: the last that came is the first to go."""
+    """Members with their partitions, as a stack per topic: last in, first out."""
 
     def __init__(self, subscriptions: Mapping[str, Sequence[str]], topics: Mapping[str, int]) -> None:
         self._topics = topics
         self._rank = {member: number for number, member in enumerate(subscriptions)}
         self._holdings: dict[str, dict[str, list[int]]] = {member: {} for member in subscriptions}
         self._load = dict.fromkeys(subscriptions, 0)
-        # Members who read the same topics are alike; looking at each kind once is what keeps a large group fast.
+        # Members with the same topics are interchangeable; examining each kind once keeps a large group fast.
         kinds: dict[tuple[str, ...], list[str]] = {}
         for member, wanted in subscriptions.items():
             kinds.setdefault(tuple(wanted), []).append(member)
@@ -54,7 +54,7 @@ class _Table:
         }
 
     def keep(self, previous: Mapping[LogId, str]) -> dict[str, list[int]]:
-        """Leave everything with whom it was, as far as that is still possible; what remains is returned."""
+        """Keep every partition where it was, as far as possible; returns the remaining ones."""
         free: dict[str, list[int]] = {}
         for topic in sorted(self._topics):
             takers = {member for kind in self._kinds_of[topic] for member in self._kinds[kind]}
@@ -69,7 +69,7 @@ class _Table:
         return free
 
     def share_out(self, free: Mapping[str, Sequence[int]]) -> None:
-        """Each to the least loaded who may have it; topics with few takers first."""
+        """Give each partition to the least loaded subscriber; topics with few subscribers first."""
         heaps = [[(self._load[member], self._rank[member], member) for member in members] for members in self._kinds]
         for heap in heaps:
             heapq.heapify(heap)
@@ -82,7 +82,7 @@ class _Table:
                 self._give(member, topic, number)
 
     def even_out(self) -> None:
-        """From the most loaded down; whoever cannot get rid of anything never will, nor those they could pass to."""
+        """From the most loaded member down; one that is stuck stays so, and so do those it could pass to."""
         settled: set[str] = set()
         least = min(self._load.values(), default=0)
         heap = [(-load, self._rank[member], member) for member, load in self._load.items()]
@@ -103,7 +103,7 @@ class _Table:
             heapq.heappush(heap, (-self._load[taker], self._rank[taker], taker))
 
     def _way_down(self, start: str, settled: set[str]) -> list[tuple[str, str, str]]:
-        """Whom to pass what so that in the end someone with at least two fewer has one more; else all found settle."""
+        """Passes that give one more to a member with at least two fewer; without any, all members reached settle."""
         low = self._load[start] - 2
         came_from: dict[str, tuple[str, str]] = {}
         seen_topics: set[str] = set()

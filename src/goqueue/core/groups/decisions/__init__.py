@@ -1,1 +1,1 @@
-"""What a group answers to a request, as events."""
+"""Group decisions: commands to events."""

@@ -1,4 +1,4 @@
-"""Deciding which offsets a group commits."""
+"""Commit decisions: offsets that a group commits."""
 
 from collections.abc import Mapping
 
@@ -17,14 +17,14 @@ LONGEST_METADATA = 4096
 
 
 class OffsetAndMetadata(msgspec.Struct, frozen=True):
-    """The next offset to read, and a note of the consumer's own."""
+    """The next offset to read, and a note of the consumer."""
 
     offset: int
     metadata: str = ""
 
 
 def commit(ledger: Ledger, offsets: Mapping[LogId, OffsetAndMetadata], *, now: InstantNs) -> list[GroupEvent]:
-    """One event for what differs from what is committed already: a consumer that stands still writes nothing."""
+    """One event for the offsets that changed: an idle consumer writes nothing."""
     changed = []
     for partition, wanted in sorted(offsets.items()):
         if wanted.offset < 0:
@@ -41,7 +41,7 @@ def commit(ledger: Ledger, offsets: Mapping[LogId, OffsetAndMetadata], *, now: I
 
 
 def check_holds(ledger: Ledger, member: Member, offsets: Mapping[LogId, OffsetAndMetadata]) -> None:
-    """A member may commit as long as it has the partition, also while it is about to give it up."""
+    """A member may commit while it has the partition, also when it is asked to give it up."""
     held = ledger.reconciliation.held.of(member.profile.member_id)
     lost = [str(partition) for partition in sorted(offsets) if partition not in held]
     if lost:

@@ -1,4 +1,4 @@
-"""Deciding a join: a newcomer, a member that comes back, or a static member restarted under a new id."""
+"""Join decisions: a new member, a returning one, or a static member restarted under a new id."""
 
 from collections.abc import Mapping
 
@@ -18,7 +18,7 @@ _USUAL = {Protocol.COOPERATIVE: Assignor.STICKY, Protocol.EAGER: Assignor.RANGE}
 
 
 def usual_assignor(ledger: Ledger, protocol: Protocol) -> Assignor:
-    """What a member gets that does not ask for one: what the others use."""
+    """The assignor of a member that requests none: the one the others use."""
     used = next((m.profile.assignor for m in ledger.roster if m.profile.protocol is protocol), None)
     return used or _USUAL[protocol]
 
@@ -33,7 +33,7 @@ def join(ledger: Ledger, profile: MemberProfile, available: Mapping[str, int], *
 
 
 def _predecessor(ledger: Ledger, profile: MemberProfile) -> Member | None:
-    """Who has the newcomer's place already: itself, or the one before it under the same instance id."""
+    """The member whose place the joining one takes: itself, or the one before it under the same instance id."""
     ledger.roster.check_not_replaced(profile.member_id)
     known = ledger.roster.find(profile.member_id)
     if known is not None and known.profile.instance_id != profile.instance_id:
@@ -70,7 +70,7 @@ def _newcomer(ledger: Ledger, profile: MemberProfile, available: Mapping[str, in
 def _comes_back(
     ledger: Ledger, predecessor: Member, profile: MemberProfile, available: Mapping[str, int], now: InstantNs
 ) -> list[GroupEvent]:
-    """A process that joins reads nothing yet, so what its predecessor was asked to give up is given up."""
+    """A process that joins reads nothing yet, so partitions its predecessor was asked to give up count as given up."""
     old = predecessor.profile
     renamed = {old.member_id: profile.member_id}
     after = {

@@ -1,4 +1,4 @@
-"""Deciding a new generation: what begins it, and who shall read what in it."""
+"""Rebalance decisions: when a generation begins, and its assignment."""
 
 from collections.abc import Iterable, Mapping
 
@@ -23,9 +23,9 @@ def regroup(
     available: Mapping[str, int] | None = None,
     renamed: Mapping[str, str] | None = None,
 ) -> list[GroupEvent]:
-    """The events that follow those which make `after` the members. Without a reason, only topics can be one.
+    """The events that follow those that make `after` the members. Without a `reason`, only changed topics can be one.
 
-    `available` are all topics there are; left out, they are as before. `renamed` are old ids of members still here.
+    `available` are all existing topics; left out, they are unchanged. `renamed` are old ids of members still here.
     """
     wishes = {member_id: Wish(profile.topics, profile.pattern) for member_id, profile in after.items()}
     topics_there = ledger.topics if available is None else available

@@ -1,1 +1,1 @@
-"""What a group remembers."""
+"""State of a group."""

@@ -1,4 +1,4 @@
-"""What the events of a group add up to. `apply` is the only writer, live and in recovery."""
+"""Ledger of a group: the state that its events add up to. `apply` is the only writer, live and in recovery."""
 
 from collections.abc import Iterable, Mapping
 from itertools import groupby
@@ -36,11 +36,12 @@ NO_TOPICS: Mapping[str, int] = MappingProxyType({})
 
 NO_MEMBERS = Roster()
 NOTHING_HELD = Reconciliation()
-"""Of all groups without members, of which there may be very many. Both stay empty: a first member gets its own."""
+"""Shared by all groups without members, of which there may be very many. It stays empty: a first member gets its own.
+"""
 
 
 class Ledger:
-    """Members, topics, placements, offsets and the place in life of one group."""
+    """Members, topics, placements, offsets and the life cycle of one group."""
 
     __slots__ = (
         "is_paused",
@@ -64,11 +65,11 @@ class Ledger:
         self.is_paused = False
         self.pause_reason = ""
         self.used_at = InstantNs(0)
-        """When something changed last."""
+        """Time of the last change."""
 
     @property
     def protocol(self) -> Protocol | None:
-        """All members use the same."""
+        """The rebalance protocol, the same for all members."""
         return next((member.profile.protocol for member in self.roster), None)
 
     def apply(self, event: GroupEvent) -> None:

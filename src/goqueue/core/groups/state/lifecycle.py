@@ -1,4 +1,4 @@
-"""The life of a group: its states, the steps between them, and what its rebalances cost."""
+"""Life cycle of a group: its states, transitions, and rebalance statistics."""
 
 from enum import StrEnum
 
@@ -15,9 +15,9 @@ class GroupState(StrEnum):
     EMPTY = "Empty"
     """No members; offsets are kept."""
     REBALANCING = "Rebalancing"
-    """Some member has yet to answer: to give up partitions, or to come back."""
+    """Some member has yet to answer: to give up partitions, or to rejoin."""
     STABLE = "Stable"
-    """Everybody has what is meant for them."""
+    """Every member has its target assignment."""
     DEAD = "Dead"
     """Deleted."""
 
@@ -26,7 +26,7 @@ class Step(StrEnum):
     CHANGED = "changed"
     """A generation began."""
     SETTLED = "settled"
-    """Nobody's answer is missing any more."""
+    """No answer is missing any more."""
     EMPTIED = "emptied"
     """The last member is gone."""
     DELETED = "deleted"
@@ -44,7 +44,7 @@ TRANSITIONS = {
 
 
 class Reason(StrEnum):
-    """Why a generation began."""
+    """The reason of a new generation."""
 
     MEMBER_JOINED = "member_joined"
     MEMBER_LEFT = "member_left"
@@ -55,9 +55,9 @@ class Reason(StrEnum):
 
 
 class RebalanceStats(msgspec.Struct, frozen=True):
-    """A rebalance lasts from a change until the group is stable or empty again, over however many generations.
+    """A rebalance lasts from a change until the group is stable or empty again, over any number of generations.
 
-    A partition has moved when it was meant for one member and then for another: its first assignment is no move.
+    A partition has moved when its target changes from one member to another: its first assignment is no move.
     """
 
     count: int = 0
@@ -70,7 +70,7 @@ class RebalanceStats(msgspec.Struct, frozen=True):
 
 
 class Lifecycle(msgspec.Struct):
-    """Where a group is in its life."""
+    """The current state and the statistics."""
 
     state: GroupState = GroupState.EMPTY
     generation: int = 0

@@ -1,4 +1,4 @@
-"""The members of a group: what each asked for, what it was told last, and who stands in whose place."""
+"""Members of a group: subscriptions, the last generation sent to each, and replaced static members."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -23,13 +23,13 @@ class Protocol(StrEnum):
     """How partitions pass from one member to another."""
 
     COOPERATIVE = "cooperative"
-    """One by one: only what moves is given up, everything else is read on."""
+    """Incremental: only partitions that move are given up, the others are read on."""
     EAGER = "eager"
-    """All at once: everybody stops, and goes on when everybody is back."""
+    """Stop the world: all members stop, and continue when all are back."""
 
 
 class MemberProfile(msgspec.Struct, frozen=True):
-    """What a member asked for when it joined; `topics` in order, each once."""
+    """The subscription of a member; `topics` are sorted and distinct."""
 
     member_id: str
     client_id: str
@@ -42,7 +42,7 @@ class MemberProfile(msgspec.Struct, frozen=True):
 
     @property
     def subscription(self) -> tuple[object, ...]:
-        """The part of it that decides who reads what."""
+        """The part of the profile that determines the assignment."""
         return self.topics, self.pattern, self.protocol, self.assignor
 
 
@@ -51,11 +51,15 @@ def check_profile(profile: MemberProfile) -> None:
         if not 0 < len(text) <= LONGEST_NAME:
             raise InvalidRequest(f"a {what} of {len(text)} characters", hint=f"use 1 to {LONGEST_NAME}")
     if profile.instance_id is not None and not 0 < len(profile.instance_id) <= LONGEST_NAME:
-        raise InvalidRequest("an instance id that is empty or too long", hint=f"use 1 to {LONGEST_NAME} characters")
+        raise InvalidRequest(
+            f"instance id must have 1 to {LONGEST_NAME} characters, got {len(profile.instance_id)}", hint="or give none"
+        )
     if not profile.topics and profile.pattern is None:
-        raise InvalidRequest("a member without topics", hint="name at least one topic, or give a pattern")
+        raise InvalidRequest("a member must subscribe to at least one topic", hint="name topics, or give a pattern")
     if len(profile.topics) > MOST_TOPICS:
-        raise InvalidRequest(f"{len(profile.topics)} topics", hint=f"name at most {MOST_TOPICS}, or give a pattern")
+        raise InvalidRequest(
+            f"a member can name at most {MOST_TOPICS} topics, got {len(profile.topics)}", hint="give a pattern"
+        )
     if not SHORTEST_SESSION_MS <= profile.session_ms <= LONGEST_SESSION_MS:
         allowed = f"from {SHORTEST_SESSION_MS} to {LONGEST_SESSION_MS} ms"
         raise InvalidRequest(f"a session of {profile.session_ms} ms", hint=f"use one {allowed}")
@@ -64,13 +68,13 @@ def check_profile(profile: MemberProfile) -> None:
 
 
 class Member(msgspec.Struct):
-    """`epoch` is the generation the member was told last, `previous_epoch` the one before: an answer may get lost."""
+    """`epoch` is the generation sent to the member last, `previous_epoch` the one before: an answer may get lost."""
 
     profile: MemberProfile
     epoch: int = 0
     previous_epoch: int = 0
     replaced_id: str | None = None
-    """Whose place a restarted static member took. Only the last one: the point is to stop a twin that still runs."""
+    """The member replaced by a restarted static member. Only the last one is kept, to fence a twin that still runs."""
 
     def told(self, generation: int) -> None:
         self.previous_epoch = self.epoch or generation
@@ -112,7 +116,7 @@ class Roster:
             )
 
     def instance(self, instance_id: str | None) -> Member | None:
-        """The static member of that instance."""
+        """The static member with that instance id."""
         member_id = self._by_instance.get(instance_id) if instance_id else None
         return self._members[member_id] if member_id else None
 
@@ -120,7 +124,7 @@ class Roster:
         return {id: member.profile for id, member in self._members.items()}
 
     def put(self, profile: MemberProfile) -> None:
-        """A new member, or a known one that asks for something else."""
+        """Add a member, or change the subscription of a known one."""
         known = self._members.get(profile.member_id)
         if known is not None:
             known.profile = profile
@@ -130,7 +134,7 @@ class Roster:
             self._by_instance[profile.instance_id] = profile.member_id
 
     def replace(self, old_id: str, profile: MemberProfile) -> None:
-        """In the same place of the order, so that the order, and with it the assignment, stays."""
+        """Replace in the same position: member order, and with it the assignment, is unchanged."""
         before = self._members[old_id].replaced_id
         if before:
             del self._replaced[before]

@@ -1,4 +1,4 @@
-"""Which partition is with which member, looked up from either side."""
+"""Placement: the member of each partition, indexed from either side."""
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from types import MappingProxyType
@@ -8,7 +8,7 @@ from goqueue.model.log import LogId
 __all__ = ["ByTopic", "Placement", "by_topic", "each_partition"]
 
 ByTopic = dict[str, tuple[int, ...]]
-"""Partition numbers by topic: the form in which partitions are written down."""
+"""Partition numbers by topic: the persistent form of a set of partitions."""
 
 
 def by_topic(partitions: Iterable[LogId]) -> ByTopic:
@@ -23,7 +23,7 @@ def each_partition(grouped: Mapping[str, Iterable[int]]) -> Iterator[LogId]:
 
 
 class Placement:
-    """A partition is with one member at most: there is no way to write down anything else."""
+    """Each partition has at most one member: nothing else can be represented."""
 
     def __init__(self) -> None:
         self._member_of: dict[LogId, str] = {}

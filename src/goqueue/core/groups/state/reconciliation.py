@@ -1,8 +1,8 @@
-"""From who has what to who shall have what, so that no partition ever is with two members.
+"""Reconciliation of held partitions with the target, such that no partition ever has two members.
 
 `target` is the assignment of the current generation, `held` is what members have. A cooperative group moves partition
-by partition: a holder keeps what stays its own, is asked to give up the rest, and what it gave up goes to its new
-member at once. An eager group takes everything from everybody and gives it out anew when all members are back.
+by partition: a holder keeps its target partitions, is asked to give up the rest, and what it gave up goes to its new
+member at once. An eager group revokes everything and assigns it again when all members are back.
 """
 
 from collections.abc import Iterable, Mapping, Set
@@ -21,20 +21,20 @@ _NOTHING: Mapping[LogId, "Asked"] = MappingProxyType({})
 
 
 class Asked(NamedTuple):
-    """Since which generation, and when, a member owes an answer."""
+    """The generation and the time since which an answer is missing."""
 
     generation: int
     since: InstantNs
 
 
 class Reconciliation:
-    """The two placements and the answers that are missing between them."""
+    """The two placements and the answers missing between them."""
 
     def __init__(self) -> None:
         self.target = Placement()
         self.held = Placement()
         self._revoking: dict[str, dict[LogId, Asked]] = {}
-        """By member what it has yet to give up, the longest asked for first; no empty entries."""
+        """By member the partitions it has yet to give up, the longest asked for first; no empty entries."""
         self._away: dict[str, Asked] = {}
         """Members of an eager group that are not back yet."""
 
@@ -44,7 +44,7 @@ class Reconciliation:
 
     @property
     def awaited(self) -> Set[str]:
-        """Members who owe an answer."""
+        """Members whose answer is missing."""
         return self._revoking.keys() | self._away.keys()
 
     def revoking(self, member_id: str) -> Mapping[LogId, Asked]:
@@ -54,13 +54,13 @@ class Reconciliation:
         return self._away.get(member_id)
 
     def asked_since(self, member_id: str) -> InstantNs | None:
-        """When the oldest question was asked to which the member owes an answer."""
+        """The time of the oldest unanswered request to the member."""
         if member_id in self._away:
             return self._away[member_id].since
         return next((asked.since for asked in self.revoking(member_id).values()), None)
 
     def readable(self, member_id: str) -> set[LogId]:
-        """What the member has and keeps."""
+        """The partitions that the member has and keeps."""
         return self.held.of(member_id) - self.revoking(member_id).keys()
 
     def retarget(self, change: GenerationStarted, protocol: Protocol, member_ids: Iterable[str]) -> None:
@@ -77,7 +77,7 @@ class Reconciliation:
             self._hand_out()
 
     def _stop_everybody(self, member_ids: Iterable[str], asked: Asked) -> None:
-        """The generation fences the old holders, so nobody needs to confirm; who was away before, is so since then."""
+        """The generation fences old holders, so none needs to confirm; a member already away keeps its request time."""
         self.held.clear()
         self._away = {member_id: self._away.get(member_id, asked) for member_id in member_ids}
 
@@ -99,7 +99,7 @@ class Reconciliation:
                 self.held.put(partition, member_id)
 
     def confirm(self, member_id: str, partitions: Iterable[LogId]) -> None:
-        """What the member gave up goes to whom it is meant for."""
+        """Partitions given up by the member go to their target members."""
         revoking = self._revoking.get(member_id, {})
         for partition in partitions:
             if revoking.pop(partition, None):
@@ -112,7 +112,7 @@ class Reconciliation:
             self._hand_out()
 
     def remove(self, member_id: str) -> None:
-        """What it had is with nobody until the generation that follows hands it out."""
+        """Its partitions are unassigned until the following generation assigns them."""
         self._revoking.pop(member_id, None)
         self._away.pop(member_id, None)
         self.target.drop_member(member_id)

@@ -1,4 +1,4 @@
-"""A group written down whole: everything that events add up to, and nothing else."""
+"""Snapshot of a group: exactly the state that its events add up to."""
 
 import msgspec
 
@@ -12,7 +12,7 @@ __all__ = ["CommittedOffset", "GroupSnapshot", "KeptOffset", "MemberSnapshot", "
 
 
 class CommittedOffset(msgspec.Struct, frozen=True):
-    """Where a group goes on reading a partition."""
+    """The next offset that a group reads in a partition."""
 
     offset: int
     metadata: str
@@ -26,7 +26,7 @@ class KeptOffset(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """Partitions that a member was asked for at one time."""
+    """Partitions that a member was asked to give up at one time."""
 
     asked: Asked
     partitions: ByTopic
@@ -44,7 +44,7 @@ class MemberSnapshot(msgspec.Struct, frozen=True):
 
 
 class GroupSnapshot(msgspec.Struct, frozen=True):
-    """Members in their order."""
+    """Members are in member order."""
 
     name: str
     state: GroupState
@@ -56,4 +56,4 @@ class GroupSnapshot(msgspec.Struct, frozen=True):
     is_paused: bool
     pause_reason: str = ""
     used_at: InstantNs = InstantNs(0)
-    """When something of it changed last; 0 when that was before this was kept."""
+    """Time of the last change; 0 when that was before this field existed."""

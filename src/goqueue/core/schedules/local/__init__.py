@@ -1,1 +1,1 @@
-"""Clock time in a place: which readings an expression names, and which instants a zone gives them."""
+"""Local time: the readings that an expression names, and the instants of a reading in a zone."""

@@ -1,6 +1,6 @@
-"""Counted seconds as the calendar type that the zone and cron libraries work with, and back.
+"""Civil time: seconds since 1970 as the calendar type of the zone and cron libraries, and back.
 
-The one place in core that knows `datetime`. It converts what it is given and never reads a clock.
+The only module in core that uses `datetime`. It converts its arguments and never reads a clock.
 """
 
 from datetime import datetime, timedelta, tzinfo
@@ -12,17 +12,17 @@ _DAY = 24 * 3600
 
 
 def reading(seconds: int) -> datetime:
-    """What a clock shows that many seconds after 1970 began on that same clock; without a zone."""
+    """The reading of a clock this many seconds after 1970 began on that same clock; without a zone."""
     return _EPOCH + timedelta(seconds=seconds)
 
 
 def counted(shown: datetime) -> int:
-    """The opposite of `reading`."""
+    """The inverse of `reading`."""
     since = shown - _EPOCH
     return since.days * _DAY + since.seconds
 
 
 def utc_offset(zone: tzinfo, instant_s: int) -> int:
-    """How far local clocks are ahead of UTC at an instant, in seconds."""
+    """The offset of local time from UTC at an instant, in seconds."""
     local = zone.fromutc(reading(instant_s).replace(tzinfo=zone))
     return counted(local.replace(tzinfo=None)) - instant_s

@@ -1,8 +1,8 @@
-"""Which readings of a clock a cron expression names, whatever the zone.
+"""Cron expressions: the clock readings they name, independent of the zone.
 
-Five fields, minute first, or six, second first. Parsing and search are done by `cronsim`, as Debian's cron understands
-expressions: when days of the month and days of the week are both given, either is enough. It is only ever given
-readings without a zone, so that what happens when clocks change is decided in one place, which is not here.
+Five fields, minute first, or six, second first. Parsing and search are done by `cronsim`, with the semantics of
+Debian's cron: when days of the month and days of the week are both given, either is enough. It is only given readings
+without a zone, so that clock changes are handled in one place, which is not here.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ NICKNAMES = {
 
 
 def check_expression(text: str) -> None:
-    """Refuse what is not a cron expression, or names a day that no month has."""
+    """Refuse text that is not a cron expression, or names a day that no month has."""
     if len(text) > LONGEST:
         raise InvalidRequest(f"a cron expression of {len(text)} characters", hint=f"use at most {LONGEST}")
     try:
@@ -44,15 +44,15 @@ def check_expression(text: str) -> None:
 
 
 def readings_after(text: str, shown_s: int) -> Iterator[int]:
-    """In order, without end; or none at all when there is no such day in fifty years."""
+    """The readings in order, without end; none at all when there is no such day in fifty years."""
     return map(counted, _search(text, shown_s))
 
 
 @lru_cache(EXPRESSIONS_REMEMBERED)
 def runs_through(text: str) -> bool:
-    """Whether it is meant to run every so often, through clock changes, rather than at certain times of the day.
+    """Whether the expression means a rate that runs through clock changes, rather than certain times of the day.
 
-    That is said by a star or a step in the hours, unless the step leaves a single hour: `*/24` is a time of day.
+    A star or a step in the hours means a rate, unless the step leaves a single hour: `*/24` is a time of day.
     """
     search = _search(text, 0)
     hours = search.parts[2]

@@ -1,7 +1,7 @@
-"""When the clocks of a zone change, and which readings they skip or show twice.
+"""Time zones: clock changes, and the readings that they skip or show twice.
 
-`zoneinfo` tells the offset of an instant but not when it changes next, so changes are searched for: an offset is looked
-at once a day, and two changes less than a day apart are not in the zone database for any time since 1970.
+`zoneinfo` has the offset of an instant but not the next change, so changes are searched for: an offset is looked up
+once a day, and two changes less than a day apart are not in the zone database for any time since 1970.
 """
 
 from enum import Enum
@@ -16,15 +16,15 @@ __all__ = ["ClockChange", "Showing", "check_zone", "next_change", "offset_at", "
 
 DAY_S = 24 * 3600
 SPAN_S = 64 * DAY_S
-"""Changes are searched for, and remembered, by such stretches of time."""
+"""Changes are searched for, and cached, in intervals of this length."""
 SPANS_REMEMBERED = 4096
 
 _NOT_ZONES = ("localtime", "posixrules", "posix/", "right/")
-"""Names a machine's zone folder may have besides the zones: what they mean depends on the machine."""
+"""Other names in a machine's zone folder, whose meaning depends on the machine."""
 
 
 class ClockChange(NamedTuple):
-    """From the instant `at` on, clocks are `after` seconds ahead of UTC instead of `before`."""
+    """From the instant `at` on, local time is `after` seconds ahead of UTC instead of `before`."""
 
     at: int
     before: int
@@ -32,12 +32,12 @@ class ClockChange(NamedTuple):
 
     @property
     def skipped(self) -> int:
-        """How many seconds local clocks jump ahead; negative when they are set back."""
+        """Number of seconds that local clocks jump ahead; negative when they are set back."""
         return self.after - self.before
 
 
 class Showing(Enum):
-    """How often clocks show the reading they show at an instant."""
+    """How often clocks show the reading of an instant."""
 
     ONCE = "once"
     FIRST = "first"
@@ -61,7 +61,7 @@ def offset_at(zone: str, instant_s: int) -> int:
 
 
 def next_change(zone: str, after_s: int, until_s: int) -> ClockChange | None:
-    """The first one behind `after_s`, if it is not behind `until_s`."""
+    """The first change after `after_s` and not after `until_s`."""
     for number in range(after_s // SPAN_S, until_s // SPAN_S + 1):
         for change in _changes(zone, number):
             if change.at > until_s:
@@ -72,7 +72,7 @@ def next_change(zone: str, after_s: int, until_s: int) -> ClockChange | None:
 
 
 def showing(zone: str, instant_s: int) -> Showing:
-    """Clocks set back show the readings between the two offsets twice: before the change, and again behind it."""
+    """Clocks set back show the readings between the two offsets twice: before the change, and again after it."""
     last = next_change(zone, instant_s - DAY_S, instant_s)
     if last is not None and instant_s < last.at - last.skipped:
         return Showing.SECOND
@@ -84,7 +84,7 @@ def showing(zone: str, instant_s: int) -> Showing:
 
 @lru_cache(SPANS_REMEMBERED)
 def _changes(zone: str, number: int) -> tuple[ClockChange, ...]:
-    """Those at the instants of one span, its first second included."""
+    """The changes in one interval, its first second included."""
     found = []
     start = number * SPAN_S - 1
     before = offset_at(zone, start)

@@ -1,1 +1,1 @@
-"""Avro: reading schemas, writing them in one form, and comparing them by the rules of schema resolution."""
+"""Avro schemas: parsing, canonical form, and comparison by the rules of schema resolution."""

@@ -1,8 +1,8 @@
-"""Whether an Avro schema can read what another wrote, by the rules of schema resolution, and where it cannot.
+"""Avro compatibility: whether a schema can read data written with another, by the rules of schema resolution.
 
-The kinds of incompatibility are those of Avro for Java, which registries and their clients show. As there, names of
-types match without their namespace or by an alias of the reader; and logical types say nothing about what can be
-read: a decimal of another scale is read, with another value.
+The kinds of incompatibility are those of Avro for Java, which registries and their clients show. As there, type names
+match without their namespace or by an alias of the reader; and logical types do not affect compatibility: a decimal of
+another scale is read, with another value.
 """
 
 from collections.abc import Callable, Iterable
@@ -35,7 +35,7 @@ PROMOTIONS = {
     "bytes": {"string"},
     "string": {"bytes"},
 }
-"""By the type that reads: the others that it can read."""
+"""By reader type: the writer types that it can read."""
 
 MOST_REASONS = 50
 MOST_COMPARISONS = 200_000
@@ -51,8 +51,8 @@ def incompatibilities(reader: AvroSchema, writer: AvroSchema) -> Reasons:
 class _Comparison:
     """Compares two schemas from the root.
 
-    Records may contain themselves. A pair of records that is being compared counts as fitting where it comes up again;
-    when it turns out not to fit, what was found meanwhile to fit may have relied on it, and is forgotten.
+    Records may be recursive. A pair of records that is being compared counts as compatible where it occurs again; if it
+    turns out to be incompatible, results found meanwhile may have relied on it, and are dropped.
     """
 
     def __init__(self, reader: AvroSchema, writer: AvroSchema) -> None:
@@ -85,7 +85,7 @@ class _Comparison:
                 return _primitives(r, w, path)
 
     def _writer_union(self, reader: AvroType, branches: tuple[AvroType, ...], path: str) -> Reasons:
-        """Anything that the writer may write must be readable."""
+        """All branches of the writer must be readable."""
         is_union = isinstance(reader, Union)
         reasons: Reasons = []
         for index, branch in enumerate(branches):
@@ -190,7 +190,7 @@ def _symbols(reader: Enum, writer: Enum, path: str) -> Reasons:
 
 
 def _source(field: Field, written: dict[str, Field]) -> Field | None:
-    """The writer's field that the reader's takes its value from: of the same name, else of an alias."""
+    """The writer's field for this field of the reader: of the same name, else of an alias."""
     return next((written[name] for name in (field.name, *field.aliases) if name in written), None)
 
 

@@ -1,4 +1,4 @@
-"""Whether a default is a value of its field's type."""
+"""Default values: whether a default is a value of its field's type."""
 
 from typing import Any
 
@@ -22,9 +22,9 @@ LONG = range(-(2**63), 2**63)
 
 
 class Fitting:
-    """Judges the defaults of one schema.
+    """Checks the defaults of one schema.
 
-    It remembers which parts of them fit which records: unions of records would have them tried without end.
+    Results are cached by part of a default and record: with unions of records, uncached checks would not end.
     """
 
     def __init__(self, schema: AvroSchema) -> None:
@@ -61,7 +61,7 @@ class Fitting:
                 return self._known[place]
 
     def _fits_record(self, value: dict[str, Any], record: Record) -> bool:
-        """A field that is left out has its own default, which was looked at where it stands."""
+        """A field that is left out has its own default, which was checked where it is defined."""
         return all(
             self.fits(value[field.name], field.type) if field.name in value else field.default is not NO_DEFAULT
             for field in record.fields

@@ -1,4 +1,4 @@
-"""Avro as the registry asks for it."""
+"""Avro format for the registry."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,12 +34,12 @@ class AvroFormat:
 
 
 def for_fastavro(schema: AvroSchema) -> Any:
-    """The schema as fastavro takes it for reading and writing data, with the types of references in it.
+    """The schema as fastavro takes it for reading and writing data, including the types of its references.
 
-    Called when a schema is parsed, so that there is none in the registry that data cannot be read and written with.
+    Called when a schema is parsed, so that the registry has no schema that fastavro rejects.
     """
     try:
         return parse_schema(whole(schema))
     except Exception as error:
-        # The library has no one class for what it refuses, and wrong attributes of logical types end in any.
+        # The library has no common exception for invalid schemas, and wrong attributes of logical types raise any.
         raise InvalidSchema(f"Avro schema: {str(error)[:300] or type(error).__name__}") from None

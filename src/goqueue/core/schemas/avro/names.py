@@ -1,4 +1,4 @@
-"""Names of Avro types: which are allowed, and what a name means inside a namespace."""
+"""Avro names: valid names, and their resolution in a namespace."""
 
 import re
 from typing import Any
@@ -9,7 +9,7 @@ from goqueue.errors import InvalidSchema
 __all__ = ["check_not_primitive", "check_simple", "full_names", "in_namespace", "namespace_of", "refuse"]
 
 MOST_CHARACTERS = 500
-"""Of a full name: each mention of it is written out in full."""
+"""Maximum length of a full name: each mention of it is written in full."""
 SIMPLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -40,14 +40,14 @@ def in_namespace(name: Any, namespace: str, path: str, what: str) -> str:
 
 
 def full_names(names: Any, namespace: str, path: str) -> tuple[str, ...]:
-    """Aliases of a type: those without dots are in the namespace of its name."""
+    """Full aliases of a type: those without dots are in the namespace of its name."""
     if not isinstance(names, list):
         raise refuse(f"{path}/aliases", "aliases are not a list")
     return tuple(in_namespace(name, namespace, f"{path}/aliases", "an alias") for name in names)
 
 
 def namespace_of(declared: dict[str, Any], enclosing: str, path: str) -> str:
-    """The namespace that an unqualified name of this definition is in."""
+    """The namespace for unqualified names in this definition."""
     namespace = declared.get("namespace", enclosing)
     if namespace is None:
         return enclosing

@@ -1,6 +1,6 @@
-"""Reads an Avro schema from its text, and says where and why if it is none.
+"""Avro schema parser: reports where and why a text is not a schema.
 
-It is stricter than the library that reads and writes data, which takes much that is no schema, and names no place.
+It is stricter than the library that reads and writes data, which accepts many invalid schemas and reports no position.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ MOST_BYTES_OF_FIXED = 2**31 - 1
 OF_TYPE = {"type"}
 OF_NAMED = OF_TYPE | {"name", "namespace", "aliases", "doc"}
 LEFT_BY_FASTAVRO = {"__fastavro_parsed", "__named_schemas"}
-"""Schemas that were printed after use with that library; it would take them as checked already."""
+"""Left in schemas printed after use with that library, which would treat such schemas as already checked."""
 OF_FIELD = {"name", "type", "default", "aliases", "order", "doc"}
 
 
@@ -73,7 +73,7 @@ class _Reader:
                 raise refused(path, f"{declared!r:.80} is no type", hint="a type is a name, an object or a list")
 
     def check_defaults(self, schema: AvroSchema) -> None:
-        """At the end: the default of a record may need a type that is defined later."""
+        """Called at the end: the default of a record may need a type that is defined later."""
         fitting = Fitting(schema)
         for default, kind, path in self._defaults:
             if not fitting.fits(default, kind):
@@ -165,7 +165,7 @@ class _Reader:
             self._defaults.append((default, kind, path))
         order = declared.get("order", "ascending")
         if order not in ORDERS:
-            raise refused(f"{path}/order", f"{order!r:.80} is no order", hint=f"one of {', '.join(ORDERS)}")
+            raise refused(f"{path}/order", f"{order!r:.80} is not a sort order", hint=f"one of {', '.join(ORDERS)}")
         aliases = full_names(declared.get("aliases") or [], "", path)
         return Field(name, kind, default, aliases, order, _text(declared, "doc", path), _props(declared, OF_FIELD))
 
@@ -177,7 +177,7 @@ def _enum(declared: dict[str, Any], name: str, aliases: frozenset[str], doc: str
     for index, symbol in enumerate(symbols):
         check_simple(symbol, f"{path}/symbols/{index}", "a symbol")
     if len(set(symbols)) < len(symbols):
-        raise refused(f"{path}/symbols", "a symbol stands there twice")
+        raise refused(f"{path}/symbols", "a symbol is listed twice")
     default = _text(declared, "default", path)
     if default is not None and default not in symbols:
         raise refused(f"{path}/default", f"the default {default[:80]!r} is none of the symbols")
@@ -187,7 +187,7 @@ def _enum(declared: dict[str, Any], name: str, aliases: frozenset[str], doc: str
 def _fixed(declared: dict[str, Any], name: str, aliases: frozenset[str], doc: str | None, path: str) -> Fixed:
     size = _needed(declared, "size", path)
     if type(size) is not int or not 0 <= size <= MOST_BYTES_OF_FIXED:
-        raise refused(f"{path}/size", f"{size!r:.80} is no size", hint="a number of bytes")
+        raise refused(f"{path}/size", f"{size!r:.80} is not a size", hint="a number of bytes")
     return Fixed(name, size, aliases, doc, _props(declared, OF_NAMED | {"size"}))
 
 

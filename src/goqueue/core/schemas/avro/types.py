@@ -1,4 +1,4 @@
-"""What an Avro schema is made of, with all names in full and every mention of a named type told from its definition."""
+"""Avro types, with full names; a mention of a named type is distinct from its definition."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ __all__ = [
 PRIMITIVES = frozenset(("null", "boolean", "int", "long", "float", "double", "bytes", "string"))
 
 NO_DEFAULT = msgspec.UNSET
-"""Told from None, which is the default null."""
+"""Distinct from None, which is the default null."""
 
 Props = dict[str, Any]
 """Attributes without a meaning for the type, such as logicalType; they are kept."""
@@ -54,7 +54,7 @@ class Union(msgspec.Struct, frozen=True):
 
 
 class Named(msgspec.Struct, frozen=True):
-    """A mention of a record, an enum or a fixed: where it is defined, and wherever else its name stands."""
+    """A mention of a record, an enum or a fixed: at its definition, and wherever else its name is used."""
 
     name: str
     kind: str = "named"
@@ -103,7 +103,7 @@ Definition = Record | Enum | Fixed
 
 
 class AvroSchema(msgspec.Struct, frozen=True):
-    """A whole schema: `named` has all definitions, `foreign` the names of those that came with references."""
+    """A whole schema: `named` has all definitions, `foreign` the names of those from references."""
 
     root: AvroType
     named: dict[str, Definition]
@@ -114,5 +114,5 @@ class AvroSchema(msgspec.Struct, frozen=True):
 
 
 def simple_name(name: str) -> str:
-    """Without the namespace."""
+    """The name without its namespace."""
     return name.rpartition(".")[2]

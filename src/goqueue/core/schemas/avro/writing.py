@@ -1,8 +1,8 @@
-"""Writes an Avro schema: for people in one form, and for the library that reads and writes data.
+"""Avro schema writer: the canonical text, and the form for the library that reads and writes data.
 
-The one form differs from the parsing canonical form of the Avro specification in that it keeps what readers need or
-people wrote: defaults, aliases, documentation, logical types. Names are in full, attributes in a fixed order, and what
-says nothing is left out. A type is defined where it is first mentioned.
+The canonical text differs from the parsing canonical form of the Avro specification in that it keeps information for
+readers and people: defaults, aliases, documentation, logical types. Names are in full, attributes in a fixed order, and
+attributes without effect are left out. A type is defined where it is first mentioned.
 """
 
 import json
@@ -32,13 +32,13 @@ EMPTY_PROPS = {"scale": 0}
 
 
 def canonical_text(schema: AvroSchema) -> str:
-    """Types that came with references are mentioned, and stay defined there."""
+    """Types from references are mentioned by name, and stay defined there."""
     plain = _Writer(schema, set(schema.foreign)).write(schema.root)
     return json.dumps(plain, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def whole(schema: AvroSchema) -> Plain:
-    """With the types that came with references."""
+    """The schema including the types from references."""
     return _Writer(schema, set()).write(schema.root)
 
 
@@ -93,7 +93,7 @@ class _Writer:
         return plain | _ordered(field.props)
 
     def _default(self, field: Field) -> Any:
-        """A whole number is a float where the type is one."""
+        """A whole number becomes a float where the type is one."""
         is_float = isinstance(field.type, Primitive) and field.type.kind in ("float", "double")
         try:
             return float(field.default) if is_float else _sorted(field.default)
@@ -102,7 +102,7 @@ class _Writer:
 
 
 def _ordered(props: dict[str, Any]) -> dict[str, Any]:
-    """What makes up a logical type, then the rest by name."""
+    """Attributes of a logical type, then the rest by name."""
     first = {name: props[name] for name in LOGICAL_FIRST if name in props and not _says_nothing(name, props)}
     return first | {name: _sorted(props[name]) for name in sorted(props) if name not in LOGICAL_FIRST}
 

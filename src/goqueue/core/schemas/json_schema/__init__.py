@@ -1,1 +1,1 @@
-"""JSON Schema: what a schema says, whether a value fits it, and whether it takes every value of another schema."""
+"""JSON Schema: parsing, validation of values, and compatibility of schemas."""

@@ -1,7 +1,7 @@
-"""Alternatives (`anyOf`, `oneOf`) in a schema, and how large the explanation of a value gets that fits none of them.
+"""Alternatives (`anyOf`, `oneOf`) of a schema, and a bound on the cost of explaining a mismatch.
 
 The validator explains an alternative by all errors of all its branches, and by those of the alternatives within them.
-That may be millions of errors for a short value, while whether it fits at all is told at once.
+That may be millions of errors for a short value, while validity alone is decided at once.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ MOST_EXPLAINED = 10_000
 
 
 def has_alternatives(shape: Shape) -> bool:
-    """Whether there is one anywhere in the schema."""
+    """Whether the schema contains alternatives anywhere."""
     waiting, known = [shape], {id(shape)}
     while waiting:
         one = waiting.pop()
@@ -30,7 +30,7 @@ def has_alternatives(shape: Shape) -> bool:
 
 
 def is_explained_soon(shape: Shape, value: Any) -> bool:
-    """Whether the value has few parts that the schema speaks of, each as often as it does."""
+    """Whether at most MOST_EXPLAINED pairs of a subschema and a part of the value exist."""
     left = MOST_EXPLAINED
     waiting = [(shape, value)]
     while waiting:
@@ -52,7 +52,7 @@ def is_explained_soon(shape: Shape, value: Any) -> bool:
 
 
 def _in_place(shape: Shape) -> Iterator[Shape]:
-    """Shapes that speak of the same value."""
+    """Subschemas that apply to the same value."""
     for _, part in shape.parts:
         yield part
     for one in shape.sums:
@@ -62,7 +62,7 @@ def _in_place(shape: Shape) -> Iterator[Shape]:
 
 
 def _within(shape: Shape) -> Iterator[Shape]:
-    """Shapes that speak of its members or items."""
+    """Subschemas that apply to its members or items."""
     yield from shape.properties.values()
     yield from shape.patterns.values()
     yield from shape.prefix

@@ -1,4 +1,4 @@
-"""Whether a reader takes the arrays of a writer: items by their place, all others, and what is among them."""
+"""Array compatibility: items by position, additional items, and contained items."""
 
 from collections.abc import Iterator
 

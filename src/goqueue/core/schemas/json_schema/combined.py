@@ -1,7 +1,8 @@
-"""Whether a reader's `anyOf`, `oneOf`, `not`, `if` and `unevaluated…` take all that a writer writes.
+"""Combined schemas: compatibility of a reader's `anyOf`, `oneOf`, `not`, `if` and `unevaluated…`.
 
-Every case of the writer has to fit one branch as a whole; cases are its own branches, its types, its listed values.
-That a value fits no second branch of a `oneOf` is not looked at: branches are taken for alternatives, as registries do.
+Every case of the writer has to match one branch as a whole; cases are its own branches, its types, its listed values.
+Whether a value matches a second branch of a `oneOf` is not checked: branches are treated as alternatives, as in other
+registries.
 """
 
 from collections.abc import Iterator
@@ -38,7 +39,7 @@ def _covered(writer: Written, wanted: Sum, path: str, compare: Compare, depth: i
 
 
 def _case_splits(writer: Written) -> Iterator[list[Written]]:
-    """Ways to take what is written apart; in each, the cases together are all that can be written."""
+    """Ways to split the writer's values into cases; in each, the cases together cover all of them."""
     for each in writer.open_sums():
         yield [writer.also(branch, settled=each) for branch in each.branches]
     types = writer.types()
@@ -94,7 +95,7 @@ def _condition_problems(writer: Written, reader: Shape, path: str, compare: Comp
 
 
 def _unevaluated_problems(writer: Written, reader: Shape, keyword: str, path: str) -> Reasons:
-    """What other parts look at is only known if the whole schema is the same, or if all names are listed."""
+    """The properties evaluated elsewhere are only known if the whole schema is the same, or if all names are listed."""
     if any(_same(shape, reader) for shape in writer.shapes):
         return
     if keyword == "unevaluatedProperties" and "object" not in writer.types():
@@ -111,7 +112,7 @@ def _unevaluated_problems(writer: Written, reader: Shape, keyword: str, path: st
 
 
 def _possible_names(writer: Written) -> set[str] | None:
-    """All names a property can have, if the writer allows no others than it lists."""
+    """All possible property names, if the writer allows only listed ones."""
     for shape in writer.shapes:
         if shape.additional is not None and shape.additional.truth is False and not shape.patterns:
             return set(shape.properties)
@@ -144,7 +145,7 @@ def _listed_names(reader: Shape) -> set[str]:
 
 
 def _same(one: Shape, other: Shape) -> bool:
-    """Equal texts mean the same only if they refer to nothing: a reference may lead elsewhere."""
+    """Equal texts are equivalent only without references: a reference may lead elsewhere."""
     return json_key(one.raw) == json_key(other.raw) and not _refers(one.raw)
 
 

@@ -1,8 +1,8 @@
-"""Why a JSON schema does not take every value that another one takes.
+"""JSON Schema compatibility: why a schema does not accept every value of another one.
 
-The rules and the names of the reasons are those that schema registries document. They are applied to what schemas say
-and not to how they are written: each thing the reader asks for has to follow from something the writer keeps to.
-Titles, descriptions, formats, defaults and other annotations are no part of this.
+The rules and the names of the reasons are those that schema registries document. They are applied to the meaning of
+schemas and not to their text: each condition of the reader has to follow from one of the writer. Titles, descriptions,
+formats, defaults and other annotations are ignored.
 """
 
 from goqueue.core.schemas.formats import Incompatibility
@@ -16,7 +16,7 @@ from goqueue.core.schemas.json_schema.written import Written
 __all__ = ["compare_shapes"]
 
 MOST_STEPS = 50_000
-"""More than any schema has parts, so only schemas that branch again and again come here; that takes a second or two."""
+"""More than any schema has parts, so only schemas that branch repeatedly reach it; that takes a second or two."""
 DEEPEST = 100
 MOST_REASONS = 100
 
@@ -24,7 +24,7 @@ Key = tuple[frozenset[int], frozenset[int], int]
 
 
 class _TooComplex(Exception):
-    """The comparison was given up."""
+    """The comparison exceeded its limit."""
 
 
 def compare_shapes(reader: Shape, writer: Shape) -> list[Incompatibility]:
@@ -36,9 +36,9 @@ def compare_shapes(reader: Shape, writer: Shape) -> list[Incompatibility]:
 
 
 class _Comparison:
-    """A pair that is met again within itself is taken to be compatible: what is wrong with it is found where it began.
+    """A pair that occurs again within itself counts as compatible: a mismatch is found at the outer occurrence.
 
-    An answer that rests on such a guess is not kept, because the guess may turn out wrong.
+    An answer that relies on such an assumption is not cached, because the assumption may turn out wrong.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class _Comparison:
         self._open: set[Key] = set()
         self._guesses = 0
         self._fine: set[Key] = set()
-        # Keys are ids, so whatever has one must not be collected and its id given to another.
+        # Keys are ids, so their objects must stay alive, lest an id be reused.
         self._kept: list[Written] = []
 
     def compare(self, writer: Written, reader: Shape, path: str) -> list[Incompatibility]:

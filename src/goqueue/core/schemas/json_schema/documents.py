@@ -1,4 +1,4 @@
-"""Where the references of a JSON schema lead: into itself or into schemas registered with it, never to the network."""
+"""Documents of a JSON schema: references resolve within it or to schemas registered with it, never to the network."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -30,7 +30,7 @@ _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
 def subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Each schema within a schema, by its JSON pointer from there."""
+    """Each direct subschema, by its JSON pointer from the schema."""
     for keyword in _SINGLE:
         if isinstance(schema.get(keyword), dict):
             yield keyword, schema[keyword]
@@ -45,7 +45,7 @@ def subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 class Documents:
     """A schema and those it may refer to.
 
-    By the id of each schema within them, `drafts` has its draft, and `targets` what it refers to.
+    By the id of each subschema, `drafts` has its draft, and `targets` the schema it refers to.
     """
 
     def __init__(self, root: Any, draft: Draft, references: Mapping[str, tuple[Any, Draft]]) -> None:
@@ -64,13 +64,13 @@ class Documents:
             self._link(*self._waiting.pop())
 
     def lookup(self, uri: str) -> Any:
-        """The schema of this address without fragment. A name also stands for every address that ends with it."""
+        """The schema at this address without fragment. A name also matches every address that ends with it."""
         if uri in self._by_uri:
             return self._by_uri[uri]
         return next((self._names[name] for name in self._names if uri.endswith(f"/{name}")), None)
 
     def _enter(self, document: Any, base: str, where: str, draft: Draft) -> None:
-        """Ids are known before any reference is followed: a reference may lead to a part that comes later."""
+        """Ids are collected before any reference is resolved: a reference may lead to a later part."""
         stack = [(document, base, where)]
         while stack:
             schema, base, where = stack.pop()

@@ -1,4 +1,4 @@
-"""Which keywords a draft of JSON Schema knows; those that it does not know say nothing."""
+"""JSON Schema drafts: the keywords each defines; unknown keywords are ignored."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""JSON Schema as a format of the registry: from text to a checked schema, and whether values fit it."""
+"""JSON Schema format for the registry: from text to a checked schema, and validation of values."""
 
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -32,18 +32,18 @@ _DRAFTS: dict[str, tuple[Draft, type[Any]]] = {
     "json-schema.org/draft/2020-12/schema": (Draft(2020), jsonschema_rs.Draft202012Validator),
 }
 _DEFAULT_DRAFT = "json-schema.org/draft-07/schema"
-"""What registries take a schema for that does not name its draft."""
+"""The draft that registries assume for a schema that names none."""
 
 
 class Violation(msgspec.Struct, frozen=True):
-    """One reason why a value does not fit; `path` is a JSON pointer into the value."""
+    """One reason why a value does not match; `path` is a JSON pointer into the value."""
 
     path: str
     message: str
 
 
 class JsonSchema(msgspec.Struct, frozen=True, eq=False):
-    """A schema that has been checked and compiled; values are checked against it as often as one likes."""
+    """A checked and compiled schema; it can validate any number of values."""
 
     document: Any
     references: Mapping[str, Any]
@@ -53,9 +53,9 @@ class JsonSchema(msgspec.Struct, frozen=True, eq=False):
     has_alternatives: bool
 
     def violation(self, value: bytes) -> Violation | None:
-        """Why the bytes are not JSON that fits; None when they are. Formats are taken as annotations.
+        """Why the bytes are not JSON that matches; None when they are. Formats are annotations.
 
-        Only the first reason: the validator would make an error of each part that does not fit before it gives one.
+        Only the first reason: the validator would make an error for each mismatch before it returns any.
         """
         try:
             decoded = msgspec.json.decode(value)
@@ -73,7 +73,7 @@ class JsonSchema(msgspec.Struct, frozen=True, eq=False):
 
 
 class JsonSchemaFormat:
-    """Under a millisecond for most schemas, but up to seconds for the largest: the engine calls it from a thread."""
+    """Parsing takes under a millisecond for most schemas, but seconds for the largest: the engine uses a thread."""
 
     name = "JSON"
 
@@ -93,7 +93,7 @@ class JsonSchemaFormat:
         return JsonSchema(document, others, draft, shape, validator, has_alternatives(shape))
 
     def canonical(self, parsed: JsonSchema) -> str:
-        """Without spaces, names in order; the order of a list is left as it is."""
+        """Without white space, names sorted; the order of lists is unchanged."""
         return msgspec.json.encode(parsed.document, order="sorted").decode()
 
     def incompatibilities(self, reader: JsonSchema, writer: JsonSchema) -> list[Incompatibility]:
@@ -157,7 +157,7 @@ def _check_against_metaschema(document: Any, draft: Draft, what: str) -> None:
 
 
 def _mistakes(metaschema: Any, document: Any) -> Iterable[Any]:
-    """Only the first of a large schema: the validator makes errors of all before it gives one."""
+    """Only the first of a large schema: the validator makes all errors before it returns one."""
     parts, waiting = 0, [document]
     while waiting and parts <= MOST_EXPLAINED:
         parts += 1
@@ -173,7 +173,7 @@ def _mistakes(metaschema: Any, document: Any) -> Iterable[Any]:
 
 @cache
 def _metaschema(draft: Draft) -> Any:
-    """The library has the metaschemas. Its own check of a schema would ask the network for one that it has not."""
+    """The metaschema included in the library. Its own schema check would request missing ones from the network."""
     name, kind = next((name, kind) for name, (each, kind) in _DRAFTS.items() if each == draft)
     scheme = "http" if draft.number <= 7 else "https"
     return kind({"$ref": f"{scheme}://{name}"}, retriever=_refused, validate_formats=False)

@@ -1,8 +1,8 @@
-"""Whether a reader takes the objects of a writer: properties, names, and what follows from the presence of one.
+"""Object compatibility: properties, property names, and dependencies between properties.
 
-An object is open if properties that are not listed may be anything, closed if there may be none, and partially open
-if they have to fit a schema. To give a property a schema that could be anything before is what breaks open objects;
-to take a property away is what breaks closed ones.
+An object is open if properties that are not listed may be anything, closed if there may be none, and partially open if
+they have to match a schema. In open objects, constraining a property that could be anything is incompatible; in closed
+ones, removing a property is.
 """
 
 from collections.abc import Callable, Iterator
@@ -63,7 +63,7 @@ def _property_problems(writer: Written, reader: Shape, name: str, path: str, com
 
 
 def _unlisted(writer: Written) -> Written | None:
-    """What properties are that are neither listed nor match a pattern; None if there are none."""
+    """Schema of properties that are neither listed nor match a pattern; None if there are none."""
     rules = [shape.additional for shape in writer.shapes if shape.additional is not None]
     return None if any(rule.truth is False for rule in rules) else Written.of(rules)
 
@@ -108,7 +108,7 @@ def _additional_problems(writer: Written, reader: Shape, path: str, compare: Com
 
 
 def _required_problems(writer: Written, reader: Shape, path: str) -> Reasons:
-    """A required property with a default is no problem: who reads fills it in."""
+    """A required property with a default is compatible: the reader fills it in."""
     for name in sorted(reader.required - writer.required()):
         rule = reader.properties.get(name)
         if rule is not None and (rule.has_default or any(part.has_default for _, part in rule.parts)):

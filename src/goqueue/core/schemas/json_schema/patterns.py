@@ -1,6 +1,6 @@
 """Regular expressions of schemas, with the limits and the dialect of the validator.
 
-They are written by strangers, and a hostile one can keep Python's own `re` busy for hours.
+They come from untrusted input, and a hostile one can keep Python's own `re` busy for hours.
 """
 
 from functools import lru_cache

@@ -1,7 +1,7 @@
-"""A JSON Schema as types that are checked while JSON is read: several times quicker, where the schema allows it.
+"""Quick validation: a JSON Schema as types that are checked while JSON is parsed, several times faster where possible.
 
-What these types take fits the schema. What they refuse may fit all the same, and has to be checked in full: 1.0 for an
-integer, say. So a keyword that has no exact or stricter counterpart only means that there is no quick way.
+Values that these types accept match the schema. Values they reject may still match, for example 1.0 for an integer, and
+need full validation. So a keyword without an exact or stricter counterpart only means that there is no quick check.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ __all__ = ["quick_check"]
 MOST_TYPES = 1000
 DEEPEST = 32
 LARGEST_EXACT = 1 << 53
-"""Up to here a float is as exact as an integer."""
+"""Up to this value a float is as exact as an integer."""
 ANNOTATIONS = frozenset(
     (
         "$schema",
@@ -44,11 +44,11 @@ KEYWORDS = {
 
 
 class _Unsupported(Exception):
-    """The schema says something that types cannot say."""
+    """The schema has a rule that types cannot express."""
 
 
 def quick_check(document: Any) -> Callable[[bytes], bool] | None:
-    """Tells of bytes whether they certainly are JSON that fits; None when there is no way to do that quickly."""
+    """A function that is true for bytes that certainly match; None when there is no quick check."""
     try:
         read = msgspec.json.Decoder(_Types().of(document, 0)).decode
     except (_Unsupported, TypeError, ValueError):
@@ -57,7 +57,7 @@ def quick_check(document: Any) -> Callable[[bytes], bool] | None:
     def fits(value: bytes) -> bool:
         try:
             read(value)
-            # What is passed over is not looked at: that it is text at all, nobody has seen.
+            # Values that msgspec skips are not validated as UTF-8.
             return value.isascii() or bool(value.decode())
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError):
             return False
@@ -66,7 +66,7 @@ def quick_check(document: Any) -> Callable[[bytes], bool] | None:
 
 
 class _Types:
-    """Makes types of one document."""
+    """Makes the types of one document."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -129,7 +129,7 @@ class _Types:
 
 
 def _one_of(said: Mapping[str, Any]) -> Any:
-    """Values that are told by what they are, with a type that all of them have if any."""
+    """Listed values, with the type that all of them share, if any."""
     if set(said) - {"enum", "const", "type"} or len({"enum", "const"} & set(said)) != 1:
         raise _Unsupported
     values = said["enum"] if "enum" in said else [said["const"]]

@@ -1,4 +1,4 @@
-"""Types, listed values, bounds and patterns: what a reader asks of a value that has no parts."""
+"""Scalar compatibility: types, listed values, bounds and patterns."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -115,7 +115,7 @@ def _divides(factor: Any, number: Any) -> bool:
 
 
 def _implied(writer: Written, keyword: str) -> list[Any]:
-    """Bounds that follow from others: required properties are at least so many, a closed array ends."""
+    """Implied bounds: required properties give a minimum number, a closed array has a maximum length."""
     bounds = writer.bounds(keyword)
     if keyword == "minProperties" and writer.required():
         bounds.append(len(writer.required()))

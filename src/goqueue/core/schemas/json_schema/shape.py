@@ -1,4 +1,4 @@
-"""What a JSON schema says, in one form for all drafts: keywords that a draft spells differently come out the same."""
+"""Shape of a JSON schema: one form for all drafts; keywords that drafts spell differently come out the same."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from goqueue.core.schemas.json_schema.documents import Documents
 __all__ = ["ALL_TYPES", "ANYTHING", "Shape", "Sum", "json_key", "shape_of", "type_of"]
 
 ALL_TYPES = frozenset({"array", "boolean", "fraction", "integer", "null", "object", "string"})
-"""As JSON Schema has them, except that a number is an integer or a fraction."""
+"""The types of JSON Schema, except that a number is an integer or a fraction."""
 
 _BOUNDS = (
     "maxItems",
@@ -36,7 +36,7 @@ class Sum(msgspec.Struct, eq=False):
 
 
 class Shape(msgspec.Struct, eq=False):
-    """Compared by identity, because shapes may contain themselves. None and empty mean that nothing is said."""
+    """Compared by identity, because shapes may be recursive. None and empty mean no condition."""
 
     truth: bool | None = None
     types: frozenset[str] = ALL_TYPES
@@ -59,12 +59,12 @@ class Shape(msgspec.Struct, eq=False):
     most_contained: int | None = None
     unique: bool = False
     parts: tuple[tuple[str, "Shape"], ...] = ()
-    """What holds as well: `$ref` and the branches of `allOf`, by their JSON pointers."""
+    """Shapes that apply in addition: `$ref` and the branches of `allOf`, by their JSON pointers."""
     sums: tuple[Sum, ...] = ()
     negated: "Shape | None" = None
     condition: "tuple[Shape, Shape, Shape] | None" = None
     unevaluated: tuple[str, ...] = ()
-    """Keywords about what other parts did not look at, where there are such parts."""
+    """Keywords about parts not evaluated by other keywords, where there are any."""
     raw: Any = True
 
 
@@ -76,7 +76,7 @@ def shape_of(root: Any, documents: Documents) -> Shape:
 
 
 class _Builder:
-    """Works through a list in place of recursion: references may make chains of any length."""
+    """Uses a list instead of recursion: references may form chains of any length."""
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
@@ -190,7 +190,7 @@ def type_of(value: Any) -> str:
 
 
 def json_key(value: Any) -> Any:
-    """Equal for equal values: 1 and 1.0 are, 1 and true are not."""
+    """Equal for equal JSON values: 1 and 1.0 are, 1 and true are not."""
     if isinstance(value, list):
         return ("array", *map(json_key, value))
     if isinstance(value, dict):
@@ -218,7 +218,7 @@ def _values(said: Mapping[str, Any]) -> tuple[Any, ...] | None:
 
 def _bounds(said: Mapping[str, Any]) -> dict[str, Any]:
     bounds = {keyword: said[keyword] for keyword in _BOUNDS if keyword in said}
-    # In draft 4, exclusiveMinimum says whether minimum itself is left out.
+    # In draft 4, exclusiveMinimum says whether minimum itself is excluded.
     for plain, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if bounds.get(exclusive) is True and plain in bounds:
             bounds[exclusive] = bounds.pop(plain)

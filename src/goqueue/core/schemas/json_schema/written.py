@@ -1,4 +1,4 @@
-"""What is known of the values that a writer produces: everything that each of several shapes says about them."""
+"""Written values: the conditions on a writer's values, combined from several shapes."""
 
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
@@ -13,7 +13,7 @@ __all__ = ["Written", "exact", "rules_for_item", "rules_for_property"]
 
 DEEPEST_LOOK = 6
 
-# How a list of possible values bounds them.
+# Bounds that follow from a list of possible values.
 _MEASURES: dict[str, tuple[type | tuple[type, ...], Callable[[Any], Any]]] = {
     "Length": (str, len),
     "Items": (list, len),
@@ -23,12 +23,12 @@ _MEASURES: dict[str, tuple[type | tuple[type, ...], Callable[[Any], Any]]] = {
 
 
 def exact(number: Any) -> Fraction:
-    """Decimal fractions as they are written: 0.3 is a multiple of 0.1, though not in binary."""
+    """Decimal fractions as written: 0.3 is a multiple of 0.1, though not in binary."""
     return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
 
 
 class Written(msgspec.Struct, frozen=True, eq=False):
-    """Shapes that all hold, with what they refer to; of the sums in `settled`, a branch is among the shapes."""
+    """Shapes that all apply, with their references; for sums in `settled`, a branch is among the shapes."""
 
     shapes: tuple[Shape, ...]
     settled: frozenset[int] = frozenset()
@@ -62,7 +62,7 @@ class Written(msgspec.Struct, frozen=True, eq=False):
         return any(shape.truth is False for shape in self.shapes) or not self.types()
 
     def values(self) -> tuple[Any, ...] | None:
-        """All values there can be, if they are listed."""
+        """All possible values, if they are listed."""
         listed = [shape.values for shape in self.shapes if shape.values is not None]
         types = self.types()
         if listed:
@@ -76,7 +76,7 @@ class Written(msgspec.Struct, frozen=True, eq=False):
         return None
 
     def bounds(self, keyword: str) -> list[Any]:
-        """Every bound of this name; for listed values, also the one that they keep by themselves."""
+        """All bounds of this name; for listed values, also the implied one."""
         found = [shape.bounds[keyword] for shape in self.shapes if keyword in shape.bounds]
         values = self.values()
         if values is not None and keyword[:3] in ("min", "max"):
@@ -99,7 +99,7 @@ class Written(msgspec.Struct, frozen=True, eq=False):
 
 
 def rules_for_property(shape: Shape, name: str) -> list[Shape]:
-    """The schemas that a property of this name has to fit; none if anything goes."""
+    """The schemas that a property of this name has to match; none if it may be anything."""
     rules = [shape.properties[name]] if name in shape.properties else []
     rules.extend(rule for pattern, rule in shape.patterns.items() if matches(pattern, name))
     if not rules and shape.additional is not None:
@@ -114,7 +114,7 @@ def rules_for_item(shape: Shape, index: int) -> list[Shape]:
 
 
 def _types(shapes: Iterable[Shape], depth: int) -> frozenset[str]:
-    """Types that remain when all shapes hold; too many rather than too few where the search ends."""
+    """Types that remain when all shapes apply; too many rather than too few where the search is cut off."""
     found = ALL_TYPES
     for shape in shapes:
         if shape.truth is False:

@@ -1,1 +1,1 @@
-"""Protobuf schemas: what they say, how two of them differ on the wire, and whether bytes are a message of one."""
+"""Protobuf schemas: parsing, comparison on the wire, and checks of messages."""

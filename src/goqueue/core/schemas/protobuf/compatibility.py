@@ -1,9 +1,9 @@
-"""Why a Protobuf schema cannot read what another wrote; fields are matched by number, messages by name.
+"""Protobuf compatibility: why a schema cannot read data written with another; fields are matched by number.
 
-The rules are those that schema registries apply, under the same names. Three things are judged more strictly here,
-because data would be lost: a label that is absent counts as optional, a group is not a message, and a field that is
-read as required has to be required where it is written. What is written nowhere else in the rules is allowed: adding
-and removing fields, enums and enum values, renaming, moving a message, changing a default.
+Messages are matched by name. The rules are those of schema registries, under the same names. Three of them are stricter
+here, because data would be lost: an absent label counts as optional, a group is not a message, and a field that is
+required for the reader has to be required for the writer. Everything else is allowed: adding and removing fields, enums
+and enum values, renaming, moving a message, changing a default.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ class _Comparison:
         self._writer = writer
         self._reader_types = TypeIndex(reader)
         self._writer_types = TypeIndex(writer)
-        # A list in place of recursion: imported types may name each other in long chains, and in circles.
+        # A list instead of recursion: imported types may refer to each other in long chains, and in cycles.
         self._imported: set[tuple[str, str]] = set()
         self._waiting: list[tuple[str, str]] = []
 
@@ -120,7 +120,7 @@ class _Comparison:
             self._found_imported(reader.type_name, writer.type_name)
 
     def _found_imported(self, reader: str, writer: str) -> None:
-        """Messages of the schema itself are compared at their own place; those of imports once a field names them."""
+        """Messages of the schema itself are compared separately; those of imports once a field refers to them."""
         if (reader, writer) not in self._imported:
             self._imported.add((reader, writer))
             self._waiting.append((reader, writer))

@@ -1,4 +1,4 @@
-"""What a field puts on the wire: its name in a .proto text, and which other types read the same bytes."""
+"""Protobuf fields on the wire: type names, and the types that can read each other's bytes."""
 
 from enum import Enum
 
@@ -17,7 +17,7 @@ class Kind(Enum):
 
 
 class Family(Enum):
-    """Scalars of one family are written alike, so each reads what another wrote."""
+    """Scalars of one family have the same encoding, so each reads what another wrote."""
 
     VARINT = "int32, int64, uint32, uint64, bool and enums"
     ZIGZAG = "sint32 and sint64"
@@ -53,7 +53,7 @@ def family_of(field: FieldDescriptorProto) -> Family:
 
 
 def kind_of(field: FieldDescriptorProto, entry: DescriptorProto | None) -> Kind:
-    """`entry` is the message that the field names, if it names one."""
+    """`entry` is the message type of the field, if it has one."""
     if field.type == _F.TYPE_GROUP:
         return Kind.GROUP
     if field.type != _F.TYPE_MESSAGE:
@@ -75,7 +75,7 @@ def label_of(field: FieldDescriptorProto) -> str:
 
 
 def json_name_of(name: str) -> str:
-    """The name that protoc gives a field in JSON: without underscores, the letter behind each as a capital."""
+    """The JSON name that protoc gives a field: without underscores, the letter after each in upper case."""
     letters = []
     raised = False
     for letter in name:

@@ -1,4 +1,4 @@
-"""Protobuf as a format of the registry: from text to descriptors, to one form of text, and to reasons of a refusal."""
+"""Protobuf format for the registry: descriptors, canonical text, and incompatibilities."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from goqueue.errors import InvalidSchema, SchemaTooLarge
 __all__ = ["Compile", "ProtobufFormat", "as_source"]
 
 Compile = Callable[[str, Mapping[str, str]], bytes]
-"""The name of a file and the texts of all files, to the FileDescriptorSet of that file and of those it imports."""
+"""The name of a file and the texts of all files, to the FileDescriptorSet of that file and its imports."""
 
 LARGEST_SCHEMA = 1 << 20
 LARGEST_ALL = 8 << 20
@@ -26,9 +26,9 @@ _PART = re.compile(r"[A-Za-z0-9_+@=,][A-Za-z0-9_.+@=,-]*", re.ASCII)
 
 
 class ProtobufFormat:
-    """`parse` waits for another process, 40 ms for most schemas and a second for the largest: it belongs in a thread.
+    """`parse` waits for another process, 40 ms for most schemas and a second for the largest: call it in a thread.
 
-    The rest takes a fraction of a millisecond, and half a second for the largest schemas.
+    The other methods take a fraction of a millisecond, and half a second for the largest schemas.
     """
 
     name = "PROTOBUF"
@@ -80,7 +80,7 @@ def _checked_name(name: str) -> str:
 
 
 def as_source(text: str, what: str) -> str:
-    """The .proto text; a descriptor in base64 becomes one."""
+    """The .proto text; a base64 descriptor is converted to text."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -92,7 +92,7 @@ def as_source(text: str, what: str) -> str:
         return text
     if descriptor.syntax not in ("", "proto2", "proto3"):
         raise InvalidSchema(f"{what} is written for an edition", hint="use the syntax proto2 or proto3")
-    # Its indexes may lead nowhere, and its names may be bytes that are no UTF-8.
+    # Its indexes may be out of range, and its names may be invalid UTF-8.
     try:
         return source_of(descriptor, ())
     except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as reason:

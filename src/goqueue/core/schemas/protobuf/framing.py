@@ -1,4 +1,4 @@
-"""Which message of a file a record holds: the path of indexes to it, see `goqueue.wire.framed_values`, and its name."""
+"""Protobuf framing: name of a record's message type, and its path of indexes, see `goqueue.wire.framed_values`."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ __all__ = ["message_indexes", "message_name"]
 
 
 def message_indexes(schema: ProtobufSchema, name: str) -> tuple[int, ...]:
-    """The path to the message of this full name, e.g. `shop.Order.Line`; the file has to be its own, not an import."""
+    """The path to the message of this full name, e.g. `shop.Order.Line`; the file must contain it, not import it."""
     package = schema.file.package
     local = name.removeprefix(f"{package}.") if package else name
     messages: Sequence[DescriptorProto] = schema.file.message_type

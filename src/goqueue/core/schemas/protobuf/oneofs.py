@@ -1,4 +1,4 @@
-"""What changes when fields move into or out of a oneof: of its fields, a reader keeps only the last one written."""
+"""Oneof compatibility: fields moving into or out of a oneof, of which a reader keeps only the last one written."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ Reasons = Iterator[Incompatibility]
 
 
 def oneofs_by_number(message: DescriptorProto) -> dict[int, str]:
-    """The oneof of each field that is in one; `optional` in proto3 is none, though descriptors show it as one."""
+    """The oneof of each field that is in one; `optional` in proto3 is not one, though descriptors show it as one."""
     return {
         field.number: message.oneof_decl[field.oneof_index].name
         for field in message.field
@@ -27,7 +27,7 @@ def oneof_problems(reader: DescriptorProto, writer: DescriptorProto, path: str) 
 
 
 def _fields_moved_in(read: dict[int, str], written: dict[int, str], known: set[int], path: str) -> Reasons:
-    """Fields that could be written together must not become alternatives; fields that are new never were written."""
+    """Fields that could be written together must not become alternatives; new fields were never written."""
     for oneof in dict.fromkeys(read.values()):
         members = [number for number, name in read.items() if name == oneof and number in known]
         single = [number for number in members if number not in written]
@@ -41,7 +41,7 @@ def _fields_moved_in(read: dict[int, str], written: dict[int, str], known: set[i
 
 
 def _fields_removed(reader: DescriptorProto, writer: DescriptorProto, path: str) -> Reasons:
-    """A oneof may go as a whole; if only some alternatives go, a reader could not tell that one of them was chosen."""
+    """A oneof may be removed as a whole; after a partial removal, readers cannot tell if a removed field was set."""
     left = {field.number for field in reader.field}
     kept_names = {oneof.name for oneof in reader.oneof_decl}
     written = oneofs_by_number(writer)

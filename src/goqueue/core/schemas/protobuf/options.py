@@ -1,4 +1,4 @@
-"""Options of a .proto file as text, those that the schema or its imports define among them."""
+"""Options of a .proto file as text, including those that the schema or its imports define."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -34,7 +34,7 @@ class OptionPrinter:
                 raise InvalidSchema(f"the descriptors contradict each other: {reason}") from None
 
     def assignments(self, options: Message) -> list[str]:
-        """Each as `name = value`, in the order of names."""
+        """Each option as `name = value`, sorted by name."""
         found: list[str] = []
         for field, value in self._understood(options).ListFields():
             if field.name in _NEVER_WRITTEN:

@@ -1,4 +1,4 @@
-"""Whether bytes are a message of a schema."""
+"""Protobuf payloads: whether bytes are a message of a schema."""
 
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError, Message
@@ -12,7 +12,7 @@ __all__ = ["MessageReader"]
 
 
 class MessageReader:
-    """Reads the messages of one schema; made once for each schema, because building the types takes a while."""
+    """Reads the messages of one schema; made once for each schema, because building the types is slow."""
 
     def __init__(self, schema: ProtobufSchema, *, most: int = LARGEST_DECODED) -> None:
         self._values: dict[str, ProtobufValues] = {}
@@ -22,9 +22,9 @@ class MessageReader:
             self._pool.AddSerializedFile(file.SerializeToString())
 
     def problem(self, name: str, data: bytes) -> str | None:
-        """Why the bytes are not a message of this full name; nothing when they are one. Raises DecodingLimit.
+        """Why the bytes are not a message of this full name; None when they are. Raises DecodingLimit.
 
-        Fields that the schema does not know are no problem: they are how Protobuf evolves.
+        Unknown fields are allowed: they are how Protobuf evolves.
         """
         try:
             message = self.read(name, data)
@@ -34,7 +34,7 @@ class MessageReader:
         return f"the message {name} lacks required fields: {', '.join(missing[:10])}" if missing else None
 
     def read(self, name: str, data: bytes) -> Message:
-        """The message of this full name. Raises DecodingLimit before it takes memory, DecodeError for other bytes."""
+        """The message of this full name. Raises DecodingLimit before it takes memory, DecodeError for invalid bytes."""
         kind: type[Message] = GetMessageClass(self._pool.FindMessageTypeByName(name))
         if name not in self._values:
             self._values[name] = ProtobufValues(kind, most=self._most)

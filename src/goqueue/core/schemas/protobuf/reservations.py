@@ -1,7 +1,7 @@
-"""Numbers and names that an older schema set aside, and a newer one uses for something new.
+"""Reservations: numbers and names that an older schema reserved, and a newer one uses.
 
-This is asked apart from compatibility, because it depends on which schema is older: to remove a field and to reserve
-its number is good practice, and is the same pair of schemas the other way round.
+This is checked apart from compatibility, because it depends on which schema is older: removing a field and reserving
+its number is good practice, and is the same pair of schemas in the other direction.
 """
 
 from collections.abc import Iterator, Sequence

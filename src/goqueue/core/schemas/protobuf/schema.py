@@ -1,4 +1,4 @@
-"""What a Protobuf schema is once it has been parsed: descriptors of its file and of all files it imports."""
+"""Parsed Protobuf schema: descriptors of its file and of all files it imports."""
 
 import base64
 import binascii
@@ -14,7 +14,7 @@ __all__ = ["ProtobufSchema", "TypeIndex", "decoded_descriptor"]
 
 
 class ProtobufSchema(msgspec.Struct, frozen=True):
-    """`imports` are the files that `file` needs, directly or not, each after those it needs itself."""
+    """`imports` are the direct and indirect imports of `file`, each after its own imports."""
 
     file: FileDescriptorProto
     imports: tuple[FileDescriptorProto, ...]
@@ -53,7 +53,7 @@ class Placed(msgspec.Struct, frozen=True):
 
 
 class TypeIndex:
-    """Every type that a schema can name, by the full name that descriptors use: with a dot in front."""
+    """Every type that a schema can refer to, by the full name that descriptors use, with a leading dot."""
 
     def __init__(self, schema: ProtobufSchema) -> None:
         self._types: Mapping[str, Placed] = {

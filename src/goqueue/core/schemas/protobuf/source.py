@@ -1,7 +1,7 @@
-"""The one .proto text of all files that mean the same: comments, spelling of types and order of fields do not count.
+"""Canonical .proto text: comments, notation of types and order of fields are normalized.
 
-The order of messages does count, because records name their message by its place; so does that of enum values, of
-which the first is the default.
+The order of messages is kept, because records name their message by its index; so is that of enum values, of which the
+first is the default.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -72,7 +72,7 @@ class _Printer:
         yield from _reserved(ranges, message.reserved_name, _LAST_FIELD_NUMBER)
 
     def _fields(self, message: DescriptorProto) -> Lines:
-        """By number; a oneof stands where the lowest of its fields would."""
+        """By number; a oneof is placed by its lowest field."""
         printed: set[int] = set()
         fields = sorted(message.field, key=lambda field: field.number)
         for field in fields:
