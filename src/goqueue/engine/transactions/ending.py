@@ -46,7 +46,7 @@ async def _end_own(broker: Broker, number: int, producer_id: int, epoch: int, *,
     now = broker.clock.now_ns()
     ended = broker.transactions.end(number, committed=committed, why=why, now=now)
     if ended is None:
-        # The reply was lost, or a commit in progress is not durable yet.
+        # Ended before: the reply was lost, or that end is not durable yet.
         await broker.commit.durable()
         return
     if committed:
