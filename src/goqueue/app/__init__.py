@@ -1,1 +1,1 @@
-"""Settings, and putting everything together."""
+"""Settings and composition of a broker."""

@@ -1,4 +1,4 @@
-"""The composition root: knows every class, decides nothing. Stopping is starting in reverse."""
+"""Composition root: constructs and connects all objects, decides nothing. Stopping is starting in reverse."""
 
 import contextlib
 import errno
@@ -47,20 +47,20 @@ NO_ORIGINS: Mapping[str, str] = MappingProxyType({})
 
 
 class Running(msgspec.Struct, frozen=True):
-    """A broker that serves, and where."""
+    """A running broker and its addresses."""
 
     broker: Broker
     http: str
     native: str
     grpc: str
-    """Empty when there is no listener for gRPC."""
+    """Empty if there is no gRPC listener."""
     schemas: str
-    """Empty when the schema registry has no listener of its own."""
+    """Empty if the schema registry has no listener of its own."""
 
 
 @asynccontextmanager
 async def running_broker(settings: Settings, origins: Mapping[str, str] = NO_ORIGINS) -> AsyncIterator[Running]:
-    """Everything started inside, everything stopped and checkpointed on the way out."""
+    """Start everything; on exit, stop everything and make a checkpoint."""
     logger, counts, clock = get_logger(), Counts(), SystemClock()
     began = clock.now_ns()
     descriptors = shared_out(granted(), _wanted_connections(settings))
@@ -124,14 +124,14 @@ async def running_broker(settings: Settings, origins: Mapping[str, str] = NO_ORI
 
 
 def _compile_proto(root: str, texts: Mapping[str, str]) -> bytes:
-    # In a thread of those for schemas, with the first Protobuf schema.
+    # Runs in a schema thread, with the first Protobuf schema.
     from goqueue.adapters.schemas.protoc import compile_files
 
     return compile_files(root, texts)
 
 
 def _wanted_connections(settings: Settings) -> dict[str, int]:
-    """By listener; each of those for HTTP has the limit to itself."""
+    """Connection limits by listener; each HTTP listener has the limit to itself."""
     wanted = {"native": settings.native.connections, "http": settings.http.connections}
     if settings.listen.schemas:
         wanted["schemas"] = settings.http.connections
@@ -149,7 +149,7 @@ def _load_grpc(
     settings: Settings,
     report_bug: ReportBug,
 ) -> AbstractAsyncContextManager[None]:
-    # In a thread, as what is below: it takes some tenths of a second.
+    # Runs in a thread, like the loaders below: the imports take some tenths of a second.
     from goqueue.gateways.grpc.listener import serve_grpc
 
     return serve_grpc(
@@ -158,7 +158,7 @@ def _load_grpc(
 
 
 def _grpc_serves(logger: Logger, reserved: socket.socket, address: str) -> None:
-    # gRPC listens on the port now.
+    # gRPC has bound the port.
     reserved.close()
     logger.info("gRPC is serving", grpc=address)
 
@@ -171,7 +171,7 @@ def _load_api(
     settings: Settings,
     report_bug: ReportBug,
 ) -> AbstractAsyncContextManager[None]:
-    # In a thread, with the first connection: until then it would only cost time at the start, and memory.
+    # Runs in a thread with the first connection, as it would cost start time and memory before.
     from goqueue.adapters.telemetry.metrics import Metrics
     from goqueue.app.http import api_on
 
@@ -190,7 +190,7 @@ def _load_schemas(
 
 
 def _named(limits: HttpLimits, listen: str) -> HttpLimits:
-    """Clients may reach the broker by the name that it listens on."""
+    """Allow the host name of the listener as a Host header."""
     host, _ = host_and_port("listen", listen)
     return msgspec.structs.replace(limits, allowed_hosts=f"{limits.allowed_hosts},{host}")
 
@@ -206,10 +206,10 @@ def _check_folder(data: str) -> None:
 
 
 def _reserved(host: str, port: int) -> socket.socket:
-    """The port of gRPC, which binds it by itself once it is loaded and does not say what is wrong with an address.
+    """Reserve the gRPC port, which gRPC binds itself once loaded, without saying what is wrong with an address.
 
-    A socket that does not listen keeps it until then: the kernel refuses the port to others that listen already and to
-    a second broker that listens later, and lets gRPC have it.
+    A bound socket that does not listen holds the port until then: the kernel refuses it to a second broker that listens
+    later, as it does if another process listens already, and lets gRPC have it.
     """
     return bind(host, port, listen=False)
 
@@ -254,7 +254,7 @@ def _report_acceptor(logger: Logger, listener: str, event: str, reason: str) -> 
 
 
 async def _last_checkpoint(maintenance: Maintenance, logger: Logger) -> None:
-    """A clean stop leaves nothing to recover; when it fails, the next start recovers as after a crash."""
+    """A clean stop leaves nothing to recover; if the checkpoint fails, the next start recovers as after a crash."""
     try:
         await maintenance.checkpoint()
     except GoQueueError as failure:

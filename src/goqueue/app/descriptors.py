@@ -1,7 +1,7 @@
-"""Descriptors of the process: how many the system grants, and what they are for.
+"""Descriptors of the process: the limit of the system, and how it is divided.
 
-Files come first: with every connection that is allowed open, the broker can still begin a segment, make a topic and
-write a checkpoint. So the limits of connections follow from the limit of the process, and never the other way round.
+Files come first: even with all allowed connections open, the broker can begin a segment, create a topic and write a
+checkpoint. Connection limits are therefore derived from the limit of the process.
 """
 
 import resource
@@ -20,24 +20,25 @@ LEAST = 64
 
 
 class Descriptors(msgspec.Struct, frozen=True):
-    """What a limit is used for."""
+    """The division of the limit."""
 
     limit: int
     segments: int
-    """Files of partition logs that may be open at a time; others are closed and opened again when needed."""
+    """Files of partition logs that may be open at a time; others are closed, and opened again when needed."""
     connections: Mapping[str, int]
     """By listener."""
 
 
 def granted() -> int:
-    """The hard limit of open files, taken in full: each partition keeps a file open and each connection a socket."""
+    """Raise the soft limit of open files to the hard limit: each partition keeps a file open, each connection a
+    socket."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     return most if most != resource.RLIM_INFINITY else 1 << 30
 
 
 def shared_out(limit: int, wanted: Mapping[str, int]) -> Descriptors:
-    """A third of what is left for segments, two thirds for connections; `wanted` are the limits from the settings."""
+    """A third of the rest for segments, two thirds for connections; `wanted` has the limits from the settings."""
     if limit < LEAST:
         raise InvalidSettings(
             f"the limit of open files must be at least {LEAST}, got {limit}",
@@ -48,7 +49,7 @@ def shared_out(limit: int, wanted: Mapping[str, int]) -> Descriptors:
 
 
 def _even_shares(total: int, wanted: Mapping[str, int]) -> dict[str, int]:
-    """Evenly; what one listener does not want is for the others."""
+    """Equal shares; what one listener does not need is for the others."""
     shares: dict[str, int] = {}
     for left, name in zip(range(len(wanted), 0, -1), sorted(wanted, key=wanted.__getitem__), strict=True):
         shares[name] = min(wanted[name], total // left)

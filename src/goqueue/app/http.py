@@ -1,4 +1,4 @@
-"""The HTTP listeners put together. Imported with the first connection to one of them: see `loading.py`."""
+"""HTTP listeners: their composition. Imported with the first connection to one of them: see `loading.py`."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -30,7 +30,7 @@ def api_on(
     """The API, metrics, health checks and the console; serving while inside."""
 
     def console() -> Pages:
-        # Templates and pages are for people: most brokers see programs only.
+        # Templates and pages are loaded on demand, as most brokers serve programs only.
         from goqueue.gateways.console.app import Console
 
         return Console(desk, report_bug)

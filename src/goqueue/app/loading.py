@@ -1,6 +1,6 @@
-"""Loading of what a start does not wait for: gRPC in the background, HTTP and the console when they are first used.
+"""Loading of modules after the start: gRPC in the background, HTTP and the console on first use.
 
-It takes some tenths of a second, so it is done in a thread, while the event loop serves clients.
+The imports take some tenths of a second, so they run in a thread while the event loop serves clients.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ Refused = Callable[[GoQueueError | OSError], None]
 
 @asynccontextmanager
 async def task_within(work: "asyncio._CoroutineLike[None]") -> AsyncIterator[None]:
-    """A background task that ends with the block, and ends the block's life if it fails."""
+    """A background task that ends with the block, and cancels the block if it fails."""
     async with asyncio.TaskGroup() as group:
         task = group.create_task(work)
         yield
@@ -33,7 +33,7 @@ async def task_within(work: "asyncio._CoroutineLike[None]") -> AsyncIterator[Non
 def served_in_background(
     load: Load, serving: Callable[[], None], refused: Refused
 ) -> AbstractAsyncContextManager[None]:
-    """Serves with what is loaded as soon as it is, and says so; if it cannot, that is told and the broker goes on."""
+    """Serve as soon as the module is loaded, and call `serving`; a failure is reported and the broker continues."""
     return task_within(_serve_when_loaded(load, serving, refused))
 
 
@@ -47,9 +47,9 @@ async def _serve_when_loaded(load: Load, serving: Callable[[], None], refused: R
 
 
 def served_on_demand(listener: socket.socket, load: Load, refused: Refused) -> AbstractAsyncContextManager[None]:
-    """Serves with what is loaded, from the first connection on; those that come before wait in the backlog.
+    """Serve from the first connection on; connections that arrive before wait in the backlog.
 
-    What cannot be served is told, and tried again with the next connection.
+    A failure is reported, and the next connection tries again.
     """
     return task_within(_serve_when_asked(listener, load, refused))
 
@@ -66,7 +66,7 @@ async def _serve_when_asked(listener: socket.socket, load: Load, refused: Refuse
 
 
 def _hang_up(listener: socket.socket) -> None:
-    """On those who wait."""
+    """Close the connections in the backlog."""
     listener.setblocking(False)
     with contextlib.suppress(OSError):
         while True:

@@ -1,6 +1,6 @@
 """Settings of a broker: defaults, then a TOML file, then the environment, then flags; later ones win.
 
-One frozen tree, checked once. A key that does not exist is an error, so that a misspelt one is not ignored.
+One frozen tree, checked once. An unknown key is an error, so that a misspelt one is not ignored.
 """
 
 import os
@@ -30,11 +30,11 @@ ENVIRONMENT_PREFIX = "GOQUEUE_"
 NOT_SETTINGS = frozenset(
     f"GOQUEUE_{name}" for name in ("CONFIG", "CONTEXT", "HTTP", "REGISTRY", "SERVER", "SPARK_MASTER")
 )
-"""Variables with the prefix that are for commands which talk to a broker."""
+"""Variables with the prefix that belong to client commands."""
 KUBERNETES_LINKS = re.compile(
     r"GOQUEUE_(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)"
 )
-"""Kubernetes puts these into every pod beside a Service named goqueue. Nobody wrote them, so nobody misspelt them."""
+"""Kubernetes sets these in every pod beside a Service named goqueue, so they cannot be misspelt settings."""
 MIB = 1024 * 1024
 HIDDEN = "(hidden)"
 FilePath = str | os.PathLike[str]
@@ -44,48 +44,48 @@ _MISCHOSEN = re.compile(r"Invalid enum value .* - at `\$\.(?P<key>[a-z_.]+)`", r
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 Origins = dict[str, str]
-"""Where the value of each setting, by its dotted name, came from."""
+"""The origin of each setting's value, by its dotted name."""
 
 
 class ListenSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Addresses to listen on, as HOST:PORT; port 0 takes a free one, IPv6 hosts stand in brackets."""
+    """Addresses to listen on, as HOST:PORT; port 0 takes a free one, IPv6 hosts are written in brackets."""
 
     http: str = "127.0.0.1:8080"
     """The HTTP API, the console, metrics and health checks."""
     native: str = "127.0.0.1:7171"
-    """Clients that speak the native protocol: the Python library, the command line, Spark."""
+    """Clients of the native protocol: the Python library, the command line, Spark."""
     grpc: str = "127.0.0.1:7172"
-    """Clients that speak gRPC; empty for none."""
+    """Clients of gRPC; empty for none."""
     schemas: str = ""
-    """The schema registry alone, at a root of its own; it stands under /schemas of `http` in any case."""
+    """A separate listener for the schema registry; it is always available under /schemas of `http`, too."""
 
 
 class LogSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the broker says on standard error."""
+    """Logging to standard error."""
 
     level: LogLevel = "info"
-    """The least that is said."""
+    """The lowest level that is logged."""
     format: LogFormat = "auto"
-    """With `auto` for people on a terminal, and lines of JSON elsewhere."""
+    """`auto` means text on a terminal, and JSON lines elsewhere."""
 
 
 class TracingSection(TracingSettings, frozen=True, forbid_unknown_fields=True):
-    """What is traced, and where spans go besides memory."""
+    """Tracing, and the destinations of spans besides memory."""
 
     files: SpanFileSettings = SpanFileSettings()
     export: ExportName = "none"
-    """Where spans are sent as they happen; the OTLP ones need `goqueue[otlp]`."""
+    """Where spans are sent as they happen; the OTLP exporters need `goqueue[otlp]`."""
     endpoint: str = ""
-    """URL of a collector; none stands for the usual port of this machine."""
+    """URL of a collector; if empty, the default port on this machine."""
     headers: str = ""
-    """For the collector: name=value,name=value, values escaped as in a URL. Never shown."""
+    """Headers for the collector: name=value,name=value, with values escaped as in a URL. Never shown."""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The whole tree."""
+    """All settings of a broker."""
 
     data: str = "data"
-    """Folder for everything that the broker keeps."""
+    """Folder of all files that the broker keeps."""
     listen: ListenSettings = ListenSettings()
     log: LogSettings = LogSettings()
     http: HttpLimits = HttpLimits()
@@ -140,7 +140,7 @@ def _within(key: str, value: int, low: int, high: int) -> None:
 
 
 def host_and_port(key: str, text: str) -> tuple[str, int]:
-    """Split an address; IPv6 hosts stand in brackets."""
+    """Split an address; IPv6 hosts are written in brackets."""
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isdecimal() or int(port) > 65535:
         raise InvalidSettings(
@@ -150,7 +150,7 @@ def host_and_port(key: str, text: str) -> tuple[str, int]:
 
 
 def shown_tree(settings: Settings) -> dict[str, Any]:
-    """All settings for people to see: of what may be a password, only whether there is one."""
+    """All settings for display: of a possible password, only whether it is set."""
     tree: dict[str, Any] = msgspec.to_builtins(settings)
     if tree["tracing"]["headers"]:
         tree["tracing"]["headers"] = HIDDEN
@@ -160,7 +160,7 @@ def shown_tree(settings: Settings) -> dict[str, Any]:
 def load_settings(
     file: FilePath | None, environment: Mapping[str, str] = os.environ, flags: Mapping[str, Any] | None = None
 ) -> tuple[Settings, Origins]:
-    """The effective tree, and where each value that is not a default came from."""
+    """The effective settings, and the origin of each value that is not a default."""
     tree: dict[str, Any] = {}
     origins: Origins = {}
     if file is not None:
@@ -174,7 +174,7 @@ def load_settings(
 
 
 def _refusal(words: str, tree: Mapping[str, Any]) -> InvalidSettings:
-    """msgspec says what it expected and where; what it found there is in the tree."""
+    """msgspec says what it expected and where; the value found there is taken from the tree."""
     found = _MISFIT.fullmatch(words) or _MISCHOSEN.fullmatch(words)
     value: Any = None if found is None else flat(tree).get(found["key"])
     if found is None or value is None:
@@ -184,7 +184,7 @@ def _refusal(words: str, tree: Mapping[str, Any]) -> InvalidSettings:
 
 
 def _choices(key: str) -> str:
-    """The names that a setting takes."""
+    """The names that a setting accepts."""
     kind: Any = Settings
     for part in key.split("."):
         kind = get_type_hints(kind)[part]
@@ -199,12 +199,12 @@ def _read_file(file: FilePath) -> dict[str, Any]:
         hint = "check the path; without a file the settings are the defaults, the environment and the flags"
         raise InvalidSettings(f"there is no settings file {file}", hint=hint) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        hint = "mend it there; `goqueue config show --config FILE` checks a file without starting a broker"
+        hint = "correct the file; `goqueue config show --config FILE` checks a file without starting a broker"
         raise InvalidSettings(f"{file} is not TOML: {error}", hint=hint) from None
 
 
 def _from_environment(environment: Mapping[str, str], origins: Origins) -> dict[str, Any]:
-    """`GOQUEUE_STORAGE_SEGMENT_BYTES` stands for `storage.segment_bytes`."""
+    """`GOQUEUE_STORAGE_SEGMENT_BYTES` is the variable of `storage.segment_bytes`."""
     names = {ENVIRONMENT_PREFIX + key.replace(".", "_").upper(): key for key in flat(msgspec.to_builtins(Settings()))}
     found: dict[str, Any] = {}
     for variable, value in environment.items():

@@ -1,4 +1,4 @@
-"""Where the spans of a broker go besides its memory, as its settings say."""
+"""Span outlets: the destinations of a broker's spans besides memory, from its settings."""
 
 from goqueue.adapters.telemetry.counts import Counts
 from goqueue.adapters.telemetry.logs import Logger
@@ -12,7 +12,7 @@ __all__ = ["span_outlets"]
 
 
 def span_outlets(settings: Settings, logger: Logger, counts: Counts) -> tuple[SpanOutlet, ...]:
-    """None of them started. Refuses settings that cannot be followed here."""
+    """The outlets, not started. Refuses settings that cannot be used here."""
     tracing = settings.tracing
     if not tracing.enabled:
         return ()

@@ -1,1 +1,1 @@
-"""Use cases: what the broker does, over ports that adapters fill."""
+"""Use cases of the broker, over ports that adapters implement."""

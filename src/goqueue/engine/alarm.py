@@ -1,4 +1,4 @@
-"""Alarm of delayed records: which partitions have records that wait, and when the first of them is due."""
+"""Delay alarm: the partitions with pending delayed records, and the earliest due time."""
 
 from typing import TYPE_CHECKING
 
@@ -11,14 +11,14 @@ __all__ = ["DelayAlarm"]
 
 
 class DelayAlarm:
-    """Partitions tell it of every new instant."""
+    """Partitions report every new due time to it."""
 
     def __init__(self, timers: Timers) -> None:
         self._timers = timers
         self._partitions: dict[Partition, None] = {}
 
     def set(self, partition: "Partition", due: int) -> None:
-        """Something in the partition is due at this instant."""
+        """Note that a record of the partition is due at this time."""
         self._partitions[partition] = None
         self._timers.set(due)
 
@@ -26,7 +26,7 @@ class DelayAlarm:
         self._partitions.pop(partition, None)
 
     def due(self, now: int) -> "list[Partition]":
-        """Partitions in which something may be due."""
+        """Partitions in which a record may be due."""
         found = []
         for partition in tuple(self._partitions):
             at = partition.delays.next_due()
@@ -37,5 +37,5 @@ class DelayAlarm:
         return found
 
     def next_due(self) -> int | None:
-        """When to look again; None while nothing waits."""
+        """The next due time; None while no record is pending."""
         return min((at for one in self._partitions if (at := one.delays.next_due()) is not None), default=None)

@@ -1,4 +1,4 @@
-"""The broker: opens storage, brings state machines to where they were, and holds them for the use cases."""
+"""Broker: opens storage, recovers the state machines and holds them for the use cases."""
 
 import asyncio
 import itertools
@@ -71,9 +71,9 @@ __all__ = ["Broker"]
 
 READERS = 4
 BACKGROUND = 3
-"""For checkpoints, for the index of ids, and for compaction, which takes long and must not delay the others."""
+"""Threads for checkpoints, the id index and compaction, which is slow and must not delay the others."""
 PARSERS = 2
-"""For schemas, some of which take a second."""
+"""Threads for schemas, some of which take a second to parse."""
 
 
 class Broker(Intake):
@@ -97,7 +97,7 @@ class Broker(Intake):
         self.tally = Tallies()
         self.traffic = Traffic(clock)
         self.recovery_ns = 0
-        """How long it took to open storage."""
+        """Duration of the recovery."""
         self.catalog = Catalog()
         self.groups = Groups()
         self.schedules = Schedules()
@@ -135,7 +135,8 @@ class Broker(Intake):
         self.background: ThreadPoolExecutor
         self.parsers: ThreadPoolExecutor
         self.checking_large_value = asyncio.Lock()
-        """One value at a time: the other threads of `parsers` stay free, and a broker that stops waits for one only."""
+        """One large value at a time: the other parser threads stay free, and a stopping broker waits for one value
+        only."""
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -191,25 +192,25 @@ class Broker(Intake):
             tally,
         )
         partition.forget_dropped()
-        # A log that was mended may end earlier than it did: records to come must not be hidden.
+        # A repaired log may end earlier than before: new records must not be hidden by old state.
         delays.forget_from(opened.next_offset)
         outcomes.forget_from(opened.next_offset)
         partition.set_alarm()
         return partition
 
     def _find_left_over(self) -> None:
-        """Transactions that were open are aborted, as some of what they wrote may not have come to be durable."""
+        """Find the transactions to abort: some of their writes may not have become durable."""
         self.endings.left_over.update(self.transactions.open_numbers())
         for partition in self.opened:
             for number in partition.outcomes.open_numbers():
                 if self.transactions.get(number) is None:
                     self.endings.orphans.setdefault(number, []).append(partition)
                 else:
-                    # Its first records here may have been refused, and with them the note that it writes here.
+                    # The first records here, and with them the note of this partition, may have been refused.
                     self.transactions.note_joined(number, *partition.id)
 
     def _wake_recovered(self) -> None:
-        """What queues had passed because it was hidden, and is not any more."""
+        """Wake records that queues passed over as hidden and that are visible by now."""
         for partition in self.opened:
             for state in self.queues.of_log(partition.id):
                 state.delivery.wake(partial(is_waiting, partition))
@@ -218,7 +219,7 @@ class Broker(Intake):
         return cast(LaneIndex, self.streams.machine(lanes_stream(log)))
 
     def _make_delivery(self, stream: str) -> Delivery:
-        """The stream is named after the log and the group."""
+        """The name of the stream holds the log and the group."""
         return Delivery(self._lanes(LogId.parse(stream.removeprefix(DELIVERIES).rpartition("/")[0])))
 
     async def _make_receipt_key(self) -> None:

@@ -1,7 +1,7 @@
-"""Read records one by one, for people and scripts: pages of one partition, or of a whole topic in order of time.
+"""Browse: pages of records for people and scripts, of one partition or of a whole topic in order of time.
 
-A page is bounded in records, in bytes (of the values as they were before compression) and in what is read to fill
-it. What reads runs in a reader thread.
+A page is bounded in records, in bytes (of decompressed values) and in the amount read to fill it. Reading runs in a
+reader thread.
 """
 
 import asyncio
@@ -37,17 +37,17 @@ PAGE_BYTES = 4 * 1024 * 1024
 READ_BYTES = 256 * 1024
 LEAST_READ_BYTES = 4096
 READ_AHEAD_BYTES = 4 * 1024 * 1024
-"""What all partitions of a topic together are read at a time, so that a topic of many does not fill memory."""
+"""Read at a time from all partitions of a topic together, so that a topic with many does not fill memory."""
 MOST_SCANNED = 50_000
 MOST_SCANNED_BYTES = 64 * 1024 * 1024
 
 
 Span = tuple[Partition, int, int]
-"""Where to read: from an offset up to, but not including, another one."""
+"""Where to read: from the first offset up to, but not including, the second."""
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A record as its producer gave it; when its value cannot be decompressed, as it lies there, and why."""
+    """A record as its producer sent it. If its value cannot be decompressed, it is as stored and `fault` says why."""
 
     partition: int
     record: Record
@@ -55,14 +55,14 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class PartitionPage(msgspec.Struct, frozen=True):
-    """Consecutive records, and where to go on."""
+    """Consecutive records, and the offset of the next page."""
 
     found: list[Found]
     next_offset: int
 
 
 class Place(NamedTuple):
-    """A record's place in the order of a topic: by time, then by partition and offset."""
+    """The position of a record in its topic: by time, then by partition and offset."""
 
     timestamp_ns: int
     partition: int
@@ -70,7 +70,7 @@ class Place(NamedTuple):
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """Which records of a topic are wanted; None means all."""
+    """A filter on the records of a topic; None means all."""
 
     partition: int | None = None
     offset: int = 0
@@ -79,7 +79,7 @@ class Selection(msgspec.Struct, frozen=True):
     key: bytes | None = None
     priority: int | None = None
     text: bytes | None = None
-    """Somewhere in key, value or a header; letters of ASCII in either case."""
+    """In the key, the value or a header; ASCII letters match in either case."""
     isolation: Isolation = Isolation.COMMITTED
 
     def takes(self, partition: int, record: Record) -> bool:
@@ -90,7 +90,7 @@ class Selection(msgspec.Struct, frozen=True):
         )
 
     def bounds(self, partition: Partition) -> tuple[int, int]:
-        """The offsets to look at: from the first on, up to but not including the second."""
+        """The range of offsets to read, without the end."""
         return max(self.offset, partition.log.start_offset), end_of(partition, self.isolation)
 
 
@@ -104,7 +104,7 @@ def _contains(record: Record, text: bytes) -> bool:
 
 
 class TopicPage(msgspec.Struct, frozen=True):
-    """Records in order, and the last place that was looked at, or None when that was the end."""
+    """Records in order, and the last place read, or None at the end."""
 
     found: list[Found]
     last: Place | None
@@ -118,7 +118,7 @@ async def read_page(
     limit: int,
     isolation: Isolation = Isolation.COMMITTED,
 ) -> PartitionPage:
-    """Every visible record from an offset on (from the earliest, if None) in order."""
+    """The visible records of a partition from an offset on, or from the earliest if None, in order."""
     partition = broker.partition(name, number)
     if offset is not None:
         partition.check_offset(offset)
@@ -132,13 +132,13 @@ async def read_page(
 async def browse(
     broker: Broker, name: TopicName, selection: Selection, limit: int, after: Place | None = None
 ) -> TopicPage:
-    """The selected records of a topic in order of time, from the place after the given one on."""
+    """The selected records of a topic in order of time, after the given place."""
     if selection.partition is None:
         partitions: Iterable[Partition] = broker.partitions(name)
     else:
         partitions = (broker.partition(name, selection.partition),)
     loop = asyncio.get_running_loop()
-    # How far to go is the event loop's to say; reading is for a thread.
+    # Only the event loop knows how far to read; reading itself runs in a thread.
     spans = [(partition, *selection.bounds(partition)) for partition in partitions]
     page = await loop.run_in_executor(broker.readers, _browse, spans, selection, limit, after)
     _count(broker, name, page.found)
@@ -183,7 +183,8 @@ def _browse(spans: Sequence[Span], selection: Selection, limit: int, after: Plac
 
 
 def _in_order(span: Span, selection: Selection, after: Place | None, read_bytes: int) -> Iterator[tuple[Place, Record]]:
-    """The records of one partition, each with its place; the times of places never go back, whatever records say."""
+    """The records of one partition with their places. The times of places never decrease, even if those of records
+    do."""
     partition, start, end = span
     number = partition.id.partition
     if selection.from_ns is not None:
@@ -199,7 +200,7 @@ def _in_order(span: Span, selection: Selection, after: Place | None, read_bytes:
 
 
 def _resume(partition: Partition, after: Place, end: int) -> int:
-    """The first offset of the partition whose place comes after the given one."""
+    """The first offset of the partition whose place is after the given one."""
     number = partition.id.partition
     if number == after.partition:
         return after.offset + 1
@@ -218,7 +219,7 @@ def records_between(
     read_bytes: int = READ_BYTES,
     isolation: Isolation = Isolation.COMMITTED,
 ) -> Iterator[Record]:
-    """Without control records. May block on the disk, so it is run in a thread."""
+    """The visible records of a range, without control records. Run in a thread, as it may block on the disk."""
     while start < end:
         chunk = partition.log.read(start, read_bytes, end)
         skipped = hidden(partition, start, chunk.next_offset, isolation)

@@ -1,7 +1,7 @@
-"""Read a topic backwards, for people who want to see what came last: pages in order of time, ending at a place.
+"""Backward browse: pages of the newest records of a topic in order of time, ending at a place.
 
-The counterpart of `browse`: same order, same bounds. Of each partition only the last records before the place are read,
-so that a page costs the same in a topic of a million records as in one of a hundred.
+The counterpart of `browse`, with the same order and bounds. Only the last records of each partition before the place
+are read, so that the cost of a page does not depend on the size of the topic.
 """
 
 import asyncio
@@ -36,19 +36,19 @@ __all__ = ["BackPage", "browse_back"]
 
 LEAST_BYTES = 64 * 1024
 MOST_SEARCHED = 2000
-"""Records that a search for a text looks at in one step, of all partitions together."""
+"""Records that one step of a text search reads, in all partitions together."""
 LEAST_SEARCHED = 20
 
 
 class BackPage(msgspec.Struct, frozen=True):
-    """Records in order, the newest last, and the first place that was looked at, or None when nothing is before it."""
+    """Records in order, the newest last, and the first place read, or None if there is nothing before it."""
 
     found: list[Found]
     first: Place | None
 
 
 class _Tail(NamedTuple):
-    """The last records of one partition before the place, and whether there may be more in front of them."""
+    """The last records of one partition before the place, and whether there may be more before them."""
 
     records: list[tuple[Place, Record]]
     has_more: bool
@@ -64,9 +64,9 @@ async def browse_back(
     text: bytes | None = None,
     isolation: Isolation = Isolation.COMMITTED,
 ) -> BackPage:
-    """The newest records of a topic, or of one of its partitions; before a place, if one is given.
+    """The newest records of a topic or of one partition, before a place if one is given.
 
-    With a text only those that contain it. Such a page may be empty although there is more to look through.
+    With a text, only records that contain it. Such a page may be empty although there are more records to search.
     """
     chosen = broker.partitions(name) if partition is None else (broker.partition(name, partition),)
     spans = [(one, one.log.start_offset, end_of(one, isolation)) for one in chosen]
@@ -112,10 +112,10 @@ def _search_back(spans: Sequence[Span], limit: int, before: Place | None, select
 def _newest(
     spans: Sequence[Span], limit: int, before: Place | None, isolation: Isolation
 ) -> tuple[list[tuple[Place, Record]], Place | None]:
-    """Records in order, at most `limit` of each partition, and the place of the first one if there are more before."""
+    """At most `limit` records of each partition in order, and the place of the first if there are more before it."""
     share = max(LEAST_BYTES, PAGE_BYTES // len(spans))
     tails = [_tail(span, limit, before, isolation, share) for span in spans]
-    # Of a partition that was not read to its beginning, what lies further in front may come behind others' records.
+    # In a partition not read to its beginning, earlier records may sort after records of other partitions.
     certain = max((tail.records[0][0] for tail in tails if tail.has_more), default=None)
     in_order = heapq.merge(*(tail.records for tail in tails), key=lambda item: item[0])
     return [item for item in in_order if certain is None or item[0] >= certain], certain
@@ -125,7 +125,7 @@ def _tail(span: Span, limit: int, before: Place | None, isolation: Isolation, mo
     _, start, end = span
     if before is not None:
         end = min(end, _end_before(span, before))
-    # Where records were hidden or compacted away, the last few offsets hold none: then it is looked further back.
+    # The last offsets may have been hidden or compacted away: then read further back.
     width = limit
     while True:
         first = max(start, end - width)
@@ -153,7 +153,7 @@ def _last_of(
 
 
 def _visible_runs(span: Span, offsets: range, isolation: Isolation) -> list[tuple[int, int]]:
-    """Stretches without hidden records, so that what is hidden is not even read."""
+    """Ranges without hidden records, so that hidden ones are not even read."""
     skipped = hidden(span[0], offsets.start, offsets.stop, isolation)
     runs, at = [], offsets.start
     for first, count in runs_of(skipped) if skipped else ():
@@ -164,7 +164,7 @@ def _visible_runs(span: Span, offsets: range, isolation: Isolation) -> list[tupl
 
 
 def _end_before(span: Span, before: Place) -> int:
-    """The first offset of the partition whose place does not come before the given one."""
+    """The first offset of the partition whose place is not before the given one."""
     partition, _, end = span
     number = partition.id.partition
     if number == before.partition:

@@ -1,4 +1,4 @@
-"""Compact a topic now, without waiting for the broker to do it by itself."""
+"""Compaction on request: compact a topic now, without waiting for the background job."""
 
 import msgspec
 
@@ -26,7 +26,7 @@ async def compact_topic(broker: Broker, maintenance: Maintenance, name: TopicNam
             f"{topic.name} keeps every record until retention drops it: its cleanup is delete",
             hint="change its cleanup to compact or compact,delete first",
         )
-    # Only what a checkpoint has made durable may be written anew.
+    # Only data that a checkpoint made durable may be rewritten.
     await shielded(maintenance.checkpoint())
     done = []
     for partition in broker.partitions(topic.name):

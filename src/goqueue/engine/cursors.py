@@ -1,4 +1,4 @@
-"""Places in a topic as text: where the next page of a list begins."""
+"""Page cursors: places in a topic as text, from which the next page of a list continues."""
 
 import re
 

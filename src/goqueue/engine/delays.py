@@ -1,4 +1,4 @@
-"""Look at delayed records, cancel them, or give them another time."""
+"""Delayed records: list, cancel and reschedule them."""
 
 import asyncio
 import heapq
@@ -41,11 +41,11 @@ __all__ = [
 MOST_CANCELLED = 100_000
 MOST_LISTED = 1000
 MOST_SKIPPED = 10_000
-"""What is skipped has to be put in order, too."""
+"""Skipped entries are merged in order, too."""
 
 
 class DelayedRecord(NamedTuple):
-    """`due` is known as long as the record is pending."""
+    """`due` is set while the record is pending."""
 
     topic: TopicName
     partition: int
@@ -55,7 +55,7 @@ class DelayedRecord(NamedTuple):
 
 
 class TopicDelays(NamedTuple):
-    """How many records of a topic are in each state, of those that are in the log; and when the next may be due."""
+    """Number of records of a topic in each delay state, of those in the log, and the earliest due time."""
 
     topic: TopicName
     pending: int
@@ -73,7 +73,7 @@ class NotCancelled(NamedTuple):
 
 
 class CancelledPart(NamedTuple):
-    """What became of a request to cancel records of one partition; offsets ascend."""
+    """The outcome of a cancellation in one partition; offsets ascend."""
 
     partition: int
     cancelled: list[int]
@@ -81,10 +81,11 @@ class CancelledPart(NamedTuple):
 
 
 def list_delays(broker: Broker, name: TopicName, *, skip: int = 0, limit: int = 100) -> list[DelayedRecord]:
-    """Pending ones of all partitions, the next one to be due first."""
+    """The pending records of all partitions, ordered by due time."""
     if not 0 <= skip <= MOST_SKIPPED or not 1 <= limit <= MOST_LISTED:
         raise InvalidRequest(
-            f"{limit} delays after {skip}", hint=f"ask for 1 to {MOST_LISTED}, and skip at most {MOST_SKIPPED}"
+            f"limit must be 1 to {MOST_LISTED} and skip 0 to {MOST_SKIPPED}, got {limit} and {skip}",
+            hint="ask for a smaller page, nearer to the first due time",
         )
     lines = (
         [
@@ -104,14 +105,14 @@ def find_delay(broker: Broker, name: TopicName, number: int, offset: int) -> Del
 
 
 async def read_delayed(broker: Broker, name: TopicName, number: int, offset: int) -> bytes:
-    """The record as it lies in the log, though readers do not see it; nothing when compaction has taken it."""
+    """The record as stored in the log, hidden or not; empty if compaction removed it."""
     partition = broker.partition(name, number)
     _status(partition, offset)
     return (await gather(broker, partition, (offset,), codec.MAX_VALUE)).records
 
 
 async def cancel_delay(broker: Broker, name: TopicName, number: int, offset: int) -> DelayedRecord:
-    """It is never delivered. One that is cancelled already stays so: an answer may have been lost on its way."""
+    """Cancel a delayed record: it is never delivered. Cancelling it again succeeds, as a reply may have been lost."""
     partition = broker.partition(name, number)
     if _status(partition, offset).state is not DelayState.CANCELLED:
         _check(partition, offset, DelayState.PENDING)
@@ -121,10 +122,10 @@ async def cancel_delay(broker: Broker, name: TopicName, number: int, offset: int
 
 
 async def cancel_delays(broker: Broker, name: TopicName, places: Mapping[int, Iterable[int]]) -> list[CancelledPart]:
-    """Cancel records by partition, with one entry in the journal for each of these.
+    """Cancel records by partition, with one journal entry for each partition.
 
-    What cannot be cancelled is reported and stops no other; what is cancelled already counts as cancelled. When storage
-    fails, so does the request, and some may be cancelled by then: it can be asked again.
+    Records that cannot be cancelled are reported and do not affect the others; records that are already cancelled count
+    as cancelled. If storage fails, the request fails and some records may be cancelled; it can be repeated.
     """
     wanted = {number: sorted(set(offsets)) for number, offsets in places.items()}
     count = sum(map(len, wanted.values()))
@@ -140,7 +141,7 @@ async def cancel_delays(broker: Broker, name: TopicName, places: Mapping[int, It
 
 
 async def reschedule_delay(broker: Broker, name: TopicName, number: int, offset: int, due: int) -> DelayedRecord:
-    """It is due at another instant. One that has passed makes it due at once."""
+    """Change the due time. A time in the past makes the record due at once."""
     partition = broker.partition(name, number)
     _check(partition, offset, DelayState.PENDING)
     records: list[Record] = codec.decode(await read_delayed(broker, name, number, offset))
@@ -151,13 +152,13 @@ async def reschedule_delay(broker: Broker, name: TopicName, number: int, offset:
     await _change(broker, partition, BitMap64((offset,)), lambda: [partition.delays.reschedule(offset, due)])
     partition.set_alarm()
     if _status(partition, offset).state is not DelayState.DELIVERED:
-        # What is due at once may be delivered by now; what was cancelled meanwhile has no time any more.
+        # A record due at once may be delivered by now; one cancelled meanwhile has no due time.
         _check(partition, offset, DelayState.PENDING)
     return find_delay(broker, name, number, offset)
 
 
 def delay_stats(broker: Broker) -> list[TopicDelays]:
-    """Topics in which something is or was delayed."""
+    """The topics with records that are or were delayed."""
     found = []
     for topic in broker.catalog:
         delays = [partition.delays for partition in broker.partitions(topic.name) if partition.delays.has_any]
@@ -170,12 +171,12 @@ def delay_stats(broker: Broker) -> list[TopicDelays]:
 
 
 async def _cancel_part(broker: Broker, name: TopicName, number: int, offsets: list[int]) -> CancelledPart:
-    """Of offsets that ascend."""
+    """Cancel records of one partition; `offsets` ascend."""
     try:
         partition = broker.partition(name, number)
     except UnknownPartition as refusal:
         return CancelledPart(number, [], [NotCancelled(refusal, offsets)])
-    # What is not confirmed yet may be refused, and then another record gets its offset.
+    # A record above the high watermark may be refused, and then its offset is given to another record.
     there = BitMap64(offsets[bisect_left(offsets, 0) : bisect_left(offsets, partition.high_watermark)])
     if there and partition.outcomes:
         there -= partition.outcomes.hidden(there.min(), there.max() + 1)
@@ -183,7 +184,7 @@ async def _cancel_part(broker: Broker, name: TopicName, number: int, offsets: li
     pending = states.pop(DelayState.PENDING)
     if pending:
         await _cancel(broker, partition, pending)
-        # Some may have been delivered, or removed from the log, while this was written.
+        # Meanwhile some may have been delivered, or dropped from the log.
         for state, some in partition.delays.by_state(pending).items():
             states[state] = states.get(state, BitMap64()) | some
     cancelled = states.pop(DelayState.CANCELLED)
@@ -200,7 +201,7 @@ async def _cancel_part(broker: Broker, name: TopicName, number: int, offsets: li
 
 
 async def _cancel(broker: Broker, partition: Partition, offsets: BitMap64) -> None:
-    """Those of them that are pending when it is decided."""
+    """Cancel those that are pending when the change is decided."""
 
     def decide() -> list[DelayEvent]:
         pending = partition.delays.by_state(offsets)[DelayState.PENDING]
@@ -213,7 +214,7 @@ async def _change(
     broker: Broker, partition: Partition, offsets: BitMap64, decide: Callable[[], Sequence[DelayEvent]]
 ) -> None:
     def written() -> None:
-        # Groups that wait for a record which is never to come are done with it.
+        # Groups that wait for a cancelled record skip it.
         over = offsets - partition.delays.by_state(offsets)[DelayState.PENDING]
         if over:
             wake_queues(broker, partition, list(over))
@@ -223,8 +224,8 @@ async def _change(
 
 
 def _status(partition: Partition, offset: int) -> DelayStatus:
-    # What is not confirmed yet may be refused, and then another record gets its offset. What belongs to a transaction
-    # that has not ended is not there for anybody.
+    # A record above the high watermark may be refused, and then its offset is given to another record. A record of an
+    # open transaction is not visible to any reader.
     is_there = 0 <= offset < partition.high_watermark and not partition.outcomes.is_open_offset(offset)
     status = partition.delays.lookup(offset) if is_there else None
     if status is None:

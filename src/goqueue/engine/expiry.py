@@ -1,8 +1,8 @@
-"""Expiry of what is not used any more: groups, producers and transactional ids.
+"""Expiry of unused groups, producers and transactional ids.
 
-A group expires when it has been empty for its retention: it has no members, leases, retries to come, delayed records it
-met, or workers that wait, and it is not paused. Backlog does not keep it. With it goes everything it committed and
-acknowledged, as with Kafka's `offsets.retention`. All rounds go in slices, so that there may be very many of each.
+A group expires after it has been empty for its retention: not paused, without members, leases, pending retries, delayed
+records it has passed, or waiting workers. Backlog does not keep it. Its committed offsets and acknowledgements go with
+it, as with Kafka's `offsets.retention`. Each round runs in slices, as there may be very many items.
 """
 
 import asyncio
@@ -24,20 +24,20 @@ __all__ = ["expire_groups", "expires_at", "forget_producers", "forget_transactio
 
 NS_PER_MS = 1_000_000
 NOTED_SHARE = 8
-"""The last use of a group is written down when it is this share of its retention later than what is written."""
+"""The last use of a group is written when it is newer than the one written by this share of the retention."""
 AT_ONCE = 100
-"""Groups that are deleted, and ids that are forgotten, with one sync."""
+"""Groups deleted, or ids forgotten, with one sync."""
 
 
 def expires_at(broker: Broker, group: Group) -> InstantNs | None:
-    """When the group expires unless it is used before; None while it is not empty."""
+    """The expiry time of the group unless it is used before; None while it is not empty."""
     if _is_busy(broker, group, broker.clock.now_ns()):
         return None
     return InstantNs(_used_at(broker, group) + _retention_ns(broker, group))
 
 
 async def expire_groups(broker: Broker) -> list[str]:
-    """Delete the groups that have been empty for their retention; their names."""
+    """Delete the groups that have been empty for their retention; returns their names."""
     expired: list[str] = []
     due: list[str] = []
     used: list[tuple[str, int]] = []
@@ -63,7 +63,7 @@ async def expire_groups(broker: Broker) -> list[str]:
 
 
 async def _delete(broker: Broker, names: Sequence[str]) -> list[str]:
-    """Those that are still due when it is their turn."""
+    """Delete the groups that are still due when their change is decided."""
 
     def is_due(group: Group, now: InstantNs) -> bool:
         at = expires_at(broker, group)
@@ -97,7 +97,7 @@ def _used_at(broker: Broker, group: Group) -> InstantNs:
 
 
 def _retention_ns(broker: Broker, group: Group) -> int:
-    """The group's own, or the longest of the topics that it has read."""
+    """The retention of the group, or the longest of the topics that it has read."""
     usual = broker.expiry.offsets_retention_ms
     own = broker.policies.of(group.name).offsets_retention_ms
     if own is not None:
@@ -109,7 +109,7 @@ def _retention_ns(broker: Broker, group: Group) -> int:
 
 
 async def forget_producers(broker: Broker) -> int:
-    """What partitions remember of producers that were silent for too long; how many that were."""
+    """Forget the sequence numbers of producers that were silent for their retention; returns how many."""
     before = InstantNs(broker.clock.now_ns() - broker.expiry.producers_retention_ms * NS_PER_MS)
     forgotten = 0
     async for partition in in_slices(list(broker.opened)):
@@ -124,7 +124,7 @@ async def forget_producers(broker: Broker) -> int:
 
 
 async def forget_transactional_ids(broker: Broker) -> int:
-    """Those that were not used for too long and have no open transaction; how many that were."""
+    """Forget ids that were unused for their retention and have no open transaction; returns how many."""
     before = InstantNs(broker.clock.now_ns() - broker.expiry.transactional_ids_retention_ms * NS_PER_MS)
     owner = broker.state_log.owner(COORDINATOR)
     forgotten = 0

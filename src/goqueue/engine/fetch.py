@@ -1,4 +1,4 @@
-"""Read records from several partitions, waiting for some to arrive when there are none."""
+"""Fetch: read records of several partitions by offset, waiting for some to arrive if there are none."""
 
 import asyncio
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ __all__ = ["LONGEST_WAIT_MS", "FetchFrom", "Fetched", "fetch", "offset_at"]
 LONGEST_WAIT_MS = 60_000
 MOST_BYTES = 16 * 1024 * 1024
 READ_BYTES = 1024 * 1024
-"""Read at a time: large enough that going to a thread and back costs little beside it (of 256 KiB it was a third of
-the processor time), small enough that a thread is not long with one reader, about half a millisecond."""
+"""Bytes per read: large enough that the thread switch costs little (with 256 KiB it took a third of the processor
+time), small enough that one reader occupies a thread for only about half a millisecond."""
 
 
 class FetchFrom(msgspec.Struct, frozen=True):
@@ -32,9 +32,9 @@ class FetchFrom(msgspec.Struct, frozen=True):
 
 
 class Fetched(msgspec.Struct, frozen=True):
-    """What one partition gave: chunks of whole records, or why nothing.
+    """The result of one partition: chunks of whole records, or a refusal.
 
-    `skip` are the offsets among them that a reader must not see, in runs: the first of each and how many.
+    `skip` has the offsets among them that readers must not see, as runs: the first of each and their number.
     """
 
     chunks: tuple[Chunk, ...] = ()
@@ -58,15 +58,17 @@ async def fetch(
     wait_ms: int,
     isolation: Isolation = Isolation.COMMITTED,
 ) -> list[Fetched]:
-    """One answer for each part. Returns as soon as one has records or an error, or after `wait_ms` without any."""
+    """One answer for each part. Returns when a part has records or an error, or after `wait_ms`."""
     if not 0 <= wait_ms <= LONGEST_WAIT_MS:
-        raise InvalidRequest(f"a wait of {wait_ms} ms", hint=f"wait at most {LONGEST_WAIT_MS} ms")
+        raise InvalidRequest(
+            f"the wait must be between 0 and {LONGEST_WAIT_MS} ms, got {wait_ms}", hint="to wait longer, fetch again"
+        )
     budget = min(max(max_bytes, 1), MOST_BYTES)
     found = [_find(broker, part) for part in parts]
     if wait_ms and not _have_news(parts, found, isolation):
         await _wait_for_news(parts, found, wait_ms, isolation)
     answers = [Fetched()] * len(parts)
-    # Each time another part comes first, so that a busy partition does not take all of the budget for ever.
+    # Another part comes first each time, so that a busy partition does not use up the budget each time.
     first = next(broker.fetch_turns) % max(1, len(parts))
     for number in (*range(first, len(parts)), *range(first)):
         answers[number] = await _read(broker, parts[number], found[number], budget, isolation)
@@ -129,7 +131,7 @@ async def _read(
         if not chunks:
             return Fetched(refusal=refusal)
     skip = skipped_runs(found, part.offset, offset, isolation)
-    # Of a compacted log, those that are gone are counted with the others: to know would mean to look at each.
+    # In a compacted log, removed records are counted too: excluding them would mean looking at each record.
     found.tally.fetched_records += offset - part.offset - sum(count for _, count in skip)
     found.tally.fetched_bytes += size
     start, stable = found.log.start_offset, found.stable_offset
@@ -139,7 +141,7 @@ async def _read(
 async def offset_at(
     broker: Broker, name: TopicName, number: int, at: str | int, isolation: Isolation = Isolation.COMMITTED
 ) -> int:
-    """The earliest or latest offset, or the first whose record is not older than a time (the end if none is)."""
+    """The earliest or latest offset, or that of the first record not older than a time (the end if there is none)."""
     partition = broker.partition(name, number)
     if at == "earliest":
         return partition.log.start_offset

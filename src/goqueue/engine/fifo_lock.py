@@ -1,4 +1,4 @@
-"""FIFO lock: held by one at a time, in the order of the requests; callbacks may wait for it as tasks do."""
+"""FIFO lock: one holder at a time, in the order of the requests; tasks and callbacks may wait for it."""
 
 import asyncio
 from collections import deque
@@ -9,20 +9,20 @@ __all__ = ["FifoLock"]
 
 
 class FifoLock:
-    """For one event loop."""
+    """For use on one event loop."""
 
     __slots__ = ("_is_taken", "_waiting")
 
     def __init__(self) -> None:
         self._is_taken = False
         self._waiting: deque[Callable[[], object]] | None = None
-        """Made for the first one that has to wait: it is larger than all the rest of a queue's state."""
+        """Created for the first waiter, as it is larger than the rest of a queue's state."""
 
     def locked(self) -> bool:
         return self._is_taken
 
     def ask(self, begin: Callable[[], None]) -> None:
-        """Have `begin` called as the holder, which must `release`.
+        """Call `begin` as the holder, which must `release`.
 
         It is never called immediately, so that requests of one pass of the event loop are decided together.
         """
@@ -34,7 +34,7 @@ class FifoLock:
             soon()
 
     async def acquire(self) -> None:
-        """Returns without a pass of the event loop if the lock is free."""
+        """Acquire the lock; returns without a pass of the event loop if it is free."""
         if not self._is_taken:
             self._is_taken = True
             return
@@ -44,7 +44,7 @@ class FifoLock:
             await reply
         except asyncio.CancelledError:
             if not reply.cancelled():
-                # It was given just before the cancellation.
+                # The lock was granted just before the cancellation.
                 self.release()
             raise
 
@@ -67,7 +67,7 @@ class FifoLock:
 
     def _give(self, reply: asyncio.Future[None]) -> None:
         if reply.done():
-            # The task that waited was cancelled.
+            # The waiting task was cancelled.
             self.release()
         else:
             reply.set_result(None)

@@ -1,7 +1,7 @@
-"""Make delayed records visible when they are due.
+"""Firing of delayed records: make them visible when they are due.
 
-What is due together is fired together: one event for each partition, a few times in a hundredth of a second. Nothing is
-early by a nanosecond, and late by a few milliseconds. What came due while the broker was down fires as soon as it runs.
+Records due together fire together: one event for each partition, a few times per hundredth of a second. A record never
+fires early, and a few milliseconds late at most. Records that became due while the broker was down fire at the start.
 """
 
 import asyncio
@@ -18,13 +18,13 @@ from goqueue.model.ids import InstantNs
 __all__ = ["TOGETHER_MS", "fire_due", "wake_queues"]
 
 TOGETHER_MS = 3
-"""A pause between two rounds, so that many records with instants side by side share an event."""
+"""Pause between two rounds, so that many records with close due times share an event."""
 FIRED_AT_ONCE = 2000
-"""Of one partition: applying more would keep the event loop too long."""
+"""Records of one partition per round: applying more would occupy the event loop for too long."""
 
 
 async def fire_due(broker: Broker) -> int:
-    """One round; returns how many records became visible. More may be due already: ask the alarm."""
+    """Run one round; returns the number of records that became visible. More may be due: see the alarm."""
     now = broker.clock.now_ns()
     return sum(await asyncio.gather(*(_fire(broker, partition, now) for partition in broker.alarm.due(now))))
 
@@ -37,7 +37,7 @@ async def _fire(broker: Broker, partition: Partition, now: InstantNs) -> int:
 
     def decide() -> list[Fired]:
         event = partition.delays.fire(now=now, limit=FIRED_AT_ONCE) if broker.is_open(partition) else None
-        # What is not confirmed cannot be read yet, and may still be refused: another record would get its offset then.
+        # An unconfirmed record is not readable and may be refused; then its offset is given to another record.
         end = partition.high_watermark
         offsets.extend(() if event is None else (offset for offset in unpack(event.offsets) if offset < end))
         return [Fired(pack(offsets))] if offsets else []
@@ -56,7 +56,7 @@ async def _fire(broker: Broker, partition: Partition, now: InstantNs) -> int:
 
 
 def wake_queues(broker: Broker, partition: Partition, offsets: Sequence[int]) -> None:
-    """Groups that have passed these records look at them again: to deliver them, or to be done with them."""
+    """Make groups that have passed these records look at them again, to deliver or to skip them."""
     for state in broker.queues.of_log(partition.id):
         if state.delivery.wake_these(offsets):
             broker.rings.look_again(state)

@@ -1,10 +1,10 @@
-"""Group commit: entries from all tasks are written together, and one sync serves everyone who waits for it.
+"""Group commit: entries from all tasks are written together, and one fsync serves every caller that waits.
 
-Small groups are written right on the event loop, as a hand-over to a thread costs more than the write; large ones
-go to the writer thread, so that a stalling page cache does not stall the loop. So it is with syncs: the loop itself
-syncs, once it has taken in what else has come, a little on a disk that is quick, more on one that is very quick. While
-it stands still the next requests arrive, and one sync serves them all. Otherwise a thread syncs, and the next group is
-written meanwhile.
+Small groups are written on the event loop, because handing them to a thread costs more than the write. Large groups go
+to the writer thread, so that a stalling page cache does not stall the loop. The same holds for syncs: on a fast disk
+the loop itself syncs, after it has taken in the requests that have arrived: small amounts if the disk is fast, larger
+ones if it is very fast. Requests that arrive during this sync share the next one. On a slower disk a thread syncs while
+the next group is written.
 """
 
 import asyncio
@@ -24,12 +24,12 @@ __all__ = ["Done", "GroupCommit", "Submitted", "resolve"]
 
 INLINE_BYTES = 512 * 1024
 SYNC_HERE_BYTES = 256 * 1024
-"""With more to sync than that there is more to do meanwhile than waiting."""
+"""Larger amounts are synced by the thread, as the loop has other work meanwhile."""
 LITTLE_BYTES = 8 * 1024
 VERY_QUICK_NS = 500_000
-"""More than a little is synced on the loop only while syncs take no longer than that."""
+"""Larger amounts than LITTLE_BYTES are synced on the loop only while syncs take no longer than this."""
 WAIT_NS = 100_000
-"""So long at most a small group waits for those who are likely to come, and never longer than half a sync takes."""
+"""The longest delay of a small group; it is also limited to half the usual duration of a sync."""
 GROUP_BYTES = 8 * 1024 * 1024
 PENDING_BYTES = 64 * 1024 * 1024
 
@@ -42,11 +42,11 @@ def _nothing() -> None:
 
 
 def _whatever(refusal: GoQueueError | None) -> None:
-    """For those who do not wait to hear how it went; a disk that failed says so at the next write."""
+    """For callers that ignore the outcome; a failed disk refuses the next write."""
 
 
 def resolve(reply: asyncio.Future[None], refusal: GoQueueError | None) -> None:
-    """Tell whoever waits how it went; nobody may wait any more."""
+    """Resolve the future, unless its caller was cancelled."""
     if reply.done():
         return
     if refusal is None:
@@ -56,7 +56,7 @@ def resolve(reply: asyncio.Future[None], refusal: GoQueueError | None) -> None:
 
 
 def _run(action: Callable[[], Result], reply: "asyncio.Future[Result]") -> None:
-    """Not a function within the coroutine that waits: compiled, the two would hold each other for ever."""
+    """Not nested in the coroutine that waits: when compiled, the two would keep each other alive."""
     try:
         result = action()
     except Exception as error:
@@ -68,7 +68,7 @@ def _run(action: Callable[[], Result], reply: "asyncio.Future[Result]") -> None:
 
 
 class Submitted:
-    """An entry that waits to be written; one that may still grow is asked for when it is its turn."""
+    """An entry that waits to be written. A callable entry may still grow and is called when its group is written."""
 
     __slots__ = ("done", "durable", "entry", "size", "written")
 
@@ -88,7 +88,7 @@ class Submitted:
 
 
 class _Unsynced:
-    """Somebody who waits until the journal is durable up to here."""
+    """A caller that waits until the journal is durable up to `lsn`."""
 
     __slots__ = ("done", "lsn")
 
@@ -98,7 +98,7 @@ class _Unsynced:
 
 
 class GroupCommit:
-    """The owner of storage: every write and everything that must not run beside a write goes through here."""
+    """The owner of storage: every write, and every action that must not overlap a write, goes through it."""
 
     def __init__(self, storage: Storage, writer: Executor, syncer: Syncer) -> None:
         self._storage = storage
@@ -118,14 +118,14 @@ class GroupCommit:
         self._synced_lsn = 0
         self._unsynced_bytes = 0
         self._waiting = 0
-        """Those among `_pending` who wait for a sync; of entries that grow, all who have a part in them."""
+        """The callers among `_pending` that wait for a sync; each part of a growing entry counts."""
         self._expected = 0
         self._waiting_since = 0
         self._is_noted = False
         self.first_write: Callable[[], None] = _nothing
         """Called for the first write after each `sync_in_background`."""
         self.group_sizes = Histogram(COUNTS)
-        """How many entries were written together."""
+        """Number of entries written together."""
 
     @property
     def sync_seconds(self) -> Histogram:
@@ -139,10 +139,10 @@ class GroupCommit:
         durable: bool,
         written: Callable[[], None] = _nothing,
     ) -> Submitted:
-        """Write the entry with the next group; `done` is called once it is written, or synced if it is to be durable.
+        """Write the entry with the next group; `done` is called when it is written, or synced if `durable`.
 
-        `written` is called as soon as it is in the journal, the moment for its events to be applied: a checkpoint
-        between writes then sees exactly the state that the journal up to there describes.
+        `written` is called as soon as the entry is in the journal. Its events are applied then, so that a checkpoint
+        between writes sees exactly the state that the journal describes.
         """
         if self._pending_bytes + size > PENDING_BYTES:
             self._check_room(size)
@@ -155,7 +155,7 @@ class GroupCommit:
         return submitted
 
     def grow(self, submitted: Submitted, size: int) -> None:
-        """An entry that was not asked for yet becomes larger."""
+        """Enlarge an entry that has not been called yet."""
         if self._pending_bytes + size > PENDING_BYTES:
             self._check_room(size)
         submitted.size += size
@@ -175,14 +175,14 @@ class GroupCommit:
         await reply
 
     async def between_writes(self, action: Callable[[], Result]) -> Result:
-        """Run an action when everything submitted so far is written and nothing is being written."""
+        """Run an action once everything submitted so far is written and no write is in progress."""
         reply: asyncio.Future[Result] = self._loop.create_future()
         self._between.append(partial(_run, action, reply))
         self._schedule()
         return await reply
 
     def when_durable(self, done: Done) -> None:
-        """Call `done` once everything that is written by now is durable."""
+        """Call `done` once everything written so far is durable."""
         written = self._storage.written_lsn
         if written <= self._synced_lsn:
             self._loop.call_soon(done, None)
@@ -191,13 +191,13 @@ class GroupCommit:
         self._sync_soon()
 
     async def durable(self) -> None:
-        """As `when_durable`, for those who wait."""
+        """Like `when_durable`, for coroutines."""
         reply: asyncio.Future[None] = self._loop.create_future()
         self.when_durable(lambda refusal: resolve(reply, refusal))
         await reply
 
     def sync_in_background(self) -> None:
-        """Start a sync for what was written without a caller that waits for it."""
+        """Start a sync for writes without a waiting caller."""
         self._is_noted = False
         self.when_durable(_whatever)
 
@@ -240,7 +240,8 @@ class GroupCommit:
         future.add_done_callback(partial(self._written_by_thread, group, size))
 
     def _waits_for_others(self) -> bool:
-        """Those whom the last small write has served are likely to come again: one sync for all serves them sooner."""
+        """Delay a small group when the previous one was larger: closed-loop clients resend at once, and one fsync
+        covers them all."""
         if not 0 < self._waiting < self._expected or self._between or not self._may_sync_here(self._pending_bytes):
             return False
         now = self._syncer.now_ns()
@@ -273,7 +274,7 @@ class GroupCommit:
             self._is_noted = True
             self.first_write()
         if self._is_waited_for(group) and self._may_sync_here(0):
-            # The disk is at work while what was written is noted here and others are heard.
+            # Start write-back early, while the loop applies the group and reads further requests.
             self._storage.begin_sync()
         lsn = self._storage.written_lsn
         for waiting, refusal in zip(group, outcomes, strict=True):

@@ -1,11 +1,11 @@
-"""Lag of groups: how many records each has before it. Lists, pages, metrics and alerts all ask here.
+"""Lag of groups: the number of records that each group has still to process, for lists, pages, metrics and alerts.
 
-All partitions count of what the group reads: the topics its members subscribe to, or, of a group without members, the
-topics in which it has committed or taken anything. A partition that it never touched counts from where it would begin.
+Lag covers all partitions that a group reads: the topics of its members' subscriptions or, without members, the topics
+in which it has committed or taken records. In a partition that it never touched, lag counts from where it would begin.
 
-A group that reads by offset is behind by the offsets between its position and the end of the log. A group that takes
-from the queue is behind by the records that it may take now, tries again later or has leased: those that are settled or
-never shown to anyone do not count, and those that are delayed count apart.
+For a group that reads by offset, lag is the distance from its position to the end of the log. For a group that polls
+the queue, lag is the number of records that are ready, leased or waiting for a retry. Records that are settled or never
+shown do not count; delayed records are counted separately.
 """
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
@@ -32,11 +32,11 @@ __all__ = ["GroupLags", "LagCount", "PartitionReach", "TopicLag", "topics_of"]
 
 
 class LagCount(NamedTuple):
-    """Of one group, in a partition, in a topic or in all of them."""
+    """Lag of one group, in a partition, in a topic or in all topics."""
 
     lag: int
     delayed: int
-    """Records of a queue that are not due yet; they are no part of the lag."""
+    """Records of a queue that are not due yet; the lag does not include them."""
 
 
 NO_LAG = LagCount(0, 0)
@@ -45,7 +45,7 @@ STEPS_OF_TOPIC = 5
 
 
 class PartitionReach(NamedTuple):
-    """From where to where the records of a partition go: the same for every group."""
+    """The range of a partition's records, which is the same for every group."""
 
     partition: Partition
     log: LogId
@@ -54,7 +54,7 @@ class PartitionReach(NamedTuple):
     stable: int
     delayed: BitMap64
     never: BitMap64
-    """These are delayed, and never shown. Not copies."""
+    """The delayed records, and those that are never shown. Not copies."""
 
     @classmethod
     def of(cls, partition: Partition) -> "PartitionReach":
@@ -62,11 +62,11 @@ class PartitionReach(NamedTuple):
         return cls(partition, partition.id, start, end, partition.stable_offset, *hidden_sets(partition))
 
     def of_reader(self, committed: int | None) -> LagCount:
-        """Of a group that reads by offset."""
+        """Lag of a group that reads by offset."""
         return LagCount(max(0, self.end - max(committed or 0, self.start)), 0)
 
     def of_queue(self, state: QueueState | None, committed: int | None) -> LagCount:
-        """Of a group that takes from the queue, and will begin at the committed offset if it has not begun."""
+        """Lag of a group that polls the queue; before its first poll it would begin at the committed offset."""
         if state is None or not state.delivery.is_open:
             return self._of_new(committed)
         delivery, end = state.delivery, self.stable
@@ -88,7 +88,7 @@ class PartitionReach(NamedTuple):
         return tuple([some for some in (self.delayed, self.never) if some])
 
     def waiting(self, state: QueueState | None, committed: int | None, now: InstantNs) -> Waiting:
-        """What a group may take from the queue at once."""
+        """The records that the group could lease at once."""
         if state is not None and state.delivery.is_open:
             return state.delivery.waiting(self.stable, now=now, start=self.start, hidden=self.hidden)
         first, lanes = max(committed or 0, self.start), self.partition.lanes
@@ -108,9 +108,9 @@ class _TopicReach:
     def __init__(self) -> None:
         self.parts: list[PartitionReach] = []
         self.unread = NO_LAG
-        """Of a group that reads by offset."""
+        """Lag of a group that reads by offset."""
         self.queued = NO_LAG
-        """Of a group that takes from the queue, and of each partition."""
+        """Lag of a group that polls the queue, in total and by partition."""
         self.queued_of: list[LagCount] = []
 
     def add(self, part: PartitionReach) -> None:
@@ -122,7 +122,7 @@ class _TopicReach:
 
 
 class TopicLag:
-    """One group in one topic."""
+    """Lag of one group in one topic."""
 
     __slots__ = ("_offsets", "_reach", "group", "is_queue", "states", "topic")
 
@@ -138,17 +138,17 @@ class TopicLag:
         self.topic = topic
         self._reach = reach
         self.states = states
-        """By the numbers of partitions."""
+        """By partition number."""
         self._offsets = offsets
         self.is_queue = bool(states)
-        """Whether the group takes from the queue here."""
+        """True if the group polls the queue here."""
 
     @property
     def parts(self) -> list[PartitionReach]:
         return self._reach.parts
 
     def committed(self, part: PartitionReach) -> int | None:
-        """Where the group goes on; where it takes records from the queue, everything before is settled."""
+        """The committed offset. In a queue, every record before it is settled."""
         state = self.states.get(part.log.partition)
         if state is not None and state.delivery.is_open:
             return state.delivery.floor
@@ -162,7 +162,7 @@ class TopicLag:
         return part.of_reader(committed)
 
     async def total(self, pace: Pace) -> LagCount:
-        """Over all partitions, in a time that does not depend on how many of them the group has never touched."""
+        """Sum over all partitions, in a time that depends only on the partitions that the group has touched."""
         reach = self._reach
         lag, delayed = reach.queued if self.is_queue else reach.unread
         for number in {**self.states, **self._offsets}:
@@ -176,7 +176,7 @@ class TopicLag:
         return LagCount(max(0, lag), max(0, delayed))
 
     async def ready(self, now: InstantNs, pace: Pace) -> list[int]:
-        """Of a queue: how many records of each lane may be taken at once."""
+        """For a queue, the number of records of each priority that could be leased at once."""
         counts = [0] * LANES
         for part in self.parts:
             for lane, count in enumerate(self._waiting(part, now).ready):
@@ -186,7 +186,7 @@ class TopicLag:
         return counts
 
     async def heads(self, now: InstantNs, pace: Pace) -> list[tuple[Partition, int]]:
-        """The first record that waits in each partition where one does."""
+        """The first waiting record of each partition that has one."""
         found = []
         for part in self.parts:
             first = self._waiting(part, now).first if self.is_queue else max(self.committed(part) or 0, part.start)
@@ -200,14 +200,14 @@ class TopicLag:
 
 
 class GroupLags:
-    """The lag of many groups, looked at in one go: how far logs reach is looked up once for each topic."""
+    """The lag of many groups in one pass: the ranges of a topic's logs are looked up once."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._reaches: dict[str, _TopicReach] = {}
 
     def of(self, group: Group) -> Iterator[TopicLag]:
-        """Of each topic that counts for the group, by name."""
+        """Each topic that the group reads, by name."""
         places = _places(self._broker, group)
         for topic in sorted(places):
             reach = self._reaches.get(topic)
@@ -219,7 +219,7 @@ class GroupLags:
                 yield TopicLag(group.name, topic, reach, *places[topic])
 
     async def paced(self, group: Group, pace: Pace) -> AsyncIterator[TopicLag]:
-        """As `of`, in any order and with pauses: a group may read very many partitions."""
+        """Like `of`, in any order and with pauses: a group may read very many partitions."""
         places = _places(self._broker, group)
         for topic, (states, offsets) in places.items():
             reach = self._reaches.get(topic)
@@ -237,7 +237,7 @@ class GroupLags:
         return _sum([await one.total(pace) async for one in self.paced(group, pace)])
 
     def _partitions(self, topic: str) -> tuple[Partition, ...]:
-        """None of a topic that was deleted."""
+        """Empty if the topic was deleted."""
         try:
             return self._broker.partitions(TopicName(topic))
         except UnknownTopic:
@@ -245,7 +245,7 @@ class GroupLags:
 
 
 def topics_of(broker: Broker, group: Group) -> list[str]:
-    """The topics that count for a group, without those that were deleted."""
+    """The topics that the group reads, without deleted ones."""
     return [topic for topic in _places(broker, group) if topic in broker.catalog]
 
 
@@ -253,7 +253,7 @@ _Place = tuple[dict[int, QueueState], dict[int, CommittedOffset]]
 
 
 def _places(broker: Broker, group: Group) -> dict[str, _Place]:
-    """The topics that count, with what the group has done in each."""
+    """The topics that the group reads, with its state in each."""
     places: dict[str, _Place] = {topic: ({}, {}) for topic in group.topics}
     is_subscribed = group.member_count > 0
     for state in broker.queues.of_group(group.name):

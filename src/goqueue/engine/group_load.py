@@ -1,4 +1,4 @@
-"""Loads of groups: lag, ready and leased records of every group in every topic that it reads, as metrics want them."""
+"""Group load: lag, ready and leased records of every group in each of its topics, for metrics."""
 
 from collections.abc import AsyncIterator, Collection, Iterator
 
@@ -17,11 +17,11 @@ INTERNAL_PREFIX = "__"
 STEPS_OF_GROUP = 10
 
 Head = tuple[Partition, int]
-"""The first record in a partition that waits for a group."""
+"""The first record of a partition that waits for a group."""
 
 
 class GroupLoad:
-    """Of one group in one topic."""
+    """Load of one group in one topic."""
 
     __slots__ = (
         "_parts",
@@ -44,15 +44,15 @@ class GroupLoad:
         self.lag = self.delayed = 0
         """As in the description of a group."""
         self.is_queue = parts.is_queue
-        """Whether it takes records from the queue; the next four are about that."""
+        """True if the group polls the queue; the next four fields are only about that."""
         self.ready = [0] * LANES
         self.in_flight = 0
         self.resting = 0
-        """They failed, and are tried again after a pause."""
+        """Failed records that wait for a retry."""
         self.settled = 0
         """Since the broker started."""
         self.heads: list[Head] = []
-        """Where a record waits, and the first one, once `find_heads` was called."""
+        """The first waiting record of each partition that has one, set by `find_heads`."""
 
     async def look(self, now: InstantNs, pace: Pace) -> None:
         self.lag, self.delayed = await self._parts.total(pace)
@@ -72,17 +72,17 @@ class GroupLoad:
 
 
 def watched_groups(broker: Broker) -> Iterator[Group]:
-    """All but the broker's own."""
+    """All groups but the broker's own."""
     return filter(is_watched, broker.groups)
 
 
 def is_watched(group: Group) -> bool:
-    """The broker's own groups are not."""
+    """False for the broker's own groups."""
     return not group.name.startswith(INTERNAL_PREFIX)
 
 
 async def group_loads(broker: Broker) -> AsyncIterator[GroupLoad]:
-    """One for each topic that counts for a group, with pauses."""
+    """The load of each topic that a group reads, with pauses."""
     lags, pace = GroupLags(broker), Pace()
     for group in list(broker.groups):
         if is_watched(group) and group.name in broker.groups:

@@ -1,4 +1,4 @@
-"""Members that wait to hear of changes in their group, so that a rebalance does not take as long as a heartbeat."""
+"""Group watch: members wait for changes of their group, so that a rebalance need not take a heartbeat interval."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ __all__ = ["GroupNews"]
 
 
 class GroupNews:
-    """At most one wait for each member: its next one ends the one before, of which the client may know no more."""
+    """At most one wait for each member: a new one ends the previous one, whose client may have gone."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, dict[str, asyncio.Future[bool]]] = {}
@@ -20,20 +20,20 @@ class GroupNews:
                 _end(waiting, is_news=True)
 
     def end_wait(self, group: str, member_id: str) -> None:
-        """The member has asked again."""
+        """End the wait of a member that has asked again."""
         waiting = self._waiting.get(group, {}).get(member_id)
         if waiting is not None:
             _end(waiting, is_news=False)
 
     def end_waits(self) -> None:
-        """The broker stops: nobody waits any longer."""
+        """End all waits: the broker stops."""
         self._is_stopping = True
         for members in self._waiting.values():
             for waiting in members.values():
                 _end(waiting, is_news=False)
 
     async def wait(self, group: str, member_id: str, timeout_s: float) -> bool:
-        """Whether something happened; False when time is up, or when the member has asked again."""
+        """True if something happened; False on timeout or when the member has asked again."""
         if self._is_stopping:
             return False
         self.end_wait(group, member_id)
@@ -58,5 +58,5 @@ def _end(waiting: "asyncio.Future[bool]", *, is_news: bool) -> None:
 
 
 def _is_silent(event: GroupEvent) -> bool:
-    """Of concern to the one member that caused it: waking all the others for it would be in vain."""
+    """Whether the event matters only to the member that caused it, so that the others need not be woken."""
     return isinstance(event, MemberTold | OffsetsCommitted)

@@ -1,4 +1,4 @@
-"""Groups as operators see them, beyond what a group knows of itself: their state with workers, and lines of lists."""
+"""Views of groups for operators: their state including workers, and the lines of group lists."""
 
 from collections.abc import AsyncIterator, Iterator
 from enum import StrEnum
@@ -21,7 +21,7 @@ SORTED_AT_ONCE = 2000
 
 
 class ShownState(StrEnum):
-    """The state of a group as it is shown: that of its life, but for groups without members that workers serve."""
+    """The displayed state of a group: its life-cycle state, or Working for a group without members that has workers."""
 
     EMPTY = GroupState.EMPTY
     REBALANCING = GroupState.REBALANCING
@@ -31,7 +31,7 @@ class ShownState(StrEnum):
 
 
 class GroupSummary(msgspec.Struct, frozen=True):
-    """One line of a list; `delayed` records are no part of the lag."""
+    """One line of a list; the lag does not include `delayed` records."""
 
     name: str
     state: ShownState
@@ -48,7 +48,7 @@ def shown_state(group: Group, workers: int) -> ShownState:
 
 
 async def group_summaries(broker: Broker) -> AsyncIterator[GroupSummary]:
-    """All groups by name, with pauses: one that goes meanwhile is left out."""
+    """All groups by name, with pauses: a group deleted meanwhile is left out."""
     lags, pace = GroupLags(broker), Pace()
     for name in await _names(broker, pace):
         if name in broker.groups:
@@ -66,7 +66,7 @@ async def _summary(broker: Broker, group: Group, lags: GroupLags, pace: Pace) ->
 
 
 async def _names(broker: Broker, pace: Pace) -> Iterator[str]:
-    """In order; to sort very many at once would hold the event loop."""
+    """All names in order, with pauses: sorting very many at once would block the event loop."""
     groups = list(broker.groups)
     runs = []
     for first in range(0, len(groups), SORTED_AT_ONCE):

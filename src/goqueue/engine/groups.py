@@ -1,6 +1,6 @@
-"""Consumer groups at work: members join, say they are alive, commit, leave; operators look and intervene.
+"""Consumer groups: members join, heartbeat, commit and leave; operators describe, reset, pause and delete groups.
 
-What changes nothing is answered at once, so a heartbeat in a quiet group costs no write.
+A request that changes nothing is answered without a write, so a heartbeat in a quiet group costs none.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -54,14 +54,14 @@ HEARTBEAT_MS = 3000
 MOST_GROUPS = 100_000
 LONGEST_MEMBER_ID = 512
 LONGEST_NAME = 200
-"""Of a program, or of a member that keeps its place."""
+"""The longest client id or instance id."""
 MOST_TOPICS = 1000
 NS_PER_MS = 1_000_000
 INTERNAL_PREFIX = "__"
 
 
 class JoinRequest(msgspec.Struct, frozen=True):
-    """What a member wants; `member_id` when it comes back."""
+    """The wishes of a member; `member_id` is set when it joins again."""
 
     client_id: str
     topics: Sequence[str] = ()
@@ -74,7 +74,7 @@ class JoinRequest(msgspec.Struct, frozen=True):
 
 
 class Lag(msgspec.Struct, frozen=True):
-    """How far a group is behind in one partition; `committed` is None when it never committed there."""
+    """Lag of a group in one partition; `committed` is None if the group never committed there."""
 
     partition: LogId
     committed: int | None
@@ -82,11 +82,11 @@ class Lag(msgspec.Struct, frozen=True):
     lag: int
     member_id: str | None
     delayed: int = 0
-    """Records of a queue that are not due yet; they are no part of the lag."""
+    """Records of a queue that are not due yet; the lag does not include them."""
 
 
 class OffsetReset(msgspec.Struct, frozen=True):
-    """Where a group is to go on: `earliest`, `latest`, a number, or the first record not older than a time."""
+    """The target of a reset: `earliest`, `latest`, an offset, or the first record not older than a time."""
 
     to: str | int
     is_time: bool = False
@@ -100,11 +100,11 @@ class OffsetChange(msgspec.Struct, frozen=True):
     after: int
 
 
-# What members ask.
+# Requests of members.
 
 
 async def join_group(broker: Broker, name: str, request: JoinRequest) -> Assignment:
-    """Become a member, or come back as one."""
+    """Join the group, or join again."""
     if name not in broker.groups:
         _check_room(broker)
     client_id = request.client_id or "client"
@@ -131,16 +131,21 @@ async def join_group(broker: Broker, name: str, request: JoinRequest) -> Assignm
 
 
 def _check_wish(request: JoinRequest) -> None:
-    """Names are kept for each member, and written down with each change of the group."""
+    """Check lengths: names are kept for each member and written with each change of the group."""
     for what, text, most in (
         ("client id", request.client_id, LONGEST_NAME),
         ("instance id", request.instance_id, LONGEST_NAME),
         ("member id", request.member_id, LONGEST_MEMBER_ID),
     ):
         if text is not None and len(text) > most:
-            raise InvalidRequest(f"a {what} of {len(text)} characters", hint=f"use at most {most}")
+            raise InvalidRequest(
+                f"the {what} must have at most {most} characters, got {len(text)}", hint="use a shorter one"
+            )
     if len(request.topics) > MOST_TOPICS:
-        raise InvalidRequest(f"{len(request.topics)} topics", hint=f"name at most {MOST_TOPICS}, or give a pattern")
+        raise InvalidRequest(
+            f"topics must be at most {MOST_TOPICS}, got {len(request.topics)}",
+            hint="name fewer topics, or give a pattern",
+        )
     for topic in request.topics:
         topic_name(topic)
 
@@ -158,7 +163,7 @@ async def heartbeat(
     owned: Collection[LogId] | None,
     wait_ms: int = 0,
 ) -> Assignment:
-    """A sign of life; the answer says what to read from now on. With `wait_ms` it may come when that changes."""
+    """Note that the member is alive and return its assignment. With `wait_ms`, wait for a change of it."""
     broker.group_news.end_wait(name, member_id)
     await _change(broker, name, lambda group, now: group.heartbeat(member_id, generation, owned=owned, now=now))
     group = broker.groups.group(name)
@@ -172,7 +177,7 @@ async def heartbeat(
                 break
             await _change(broker, name, lambda group, now: group.tell(member_id, generation, now=now))
             assignment = broker.groups.group(name).assignment(member_id)
-    # What others have changed a moment ago may not be durable yet.
+    # A recent change by another caller may not be durable yet.
     await broker.state_log.settled(broker.state_log.owner(GROUPS, name))
     return assignment
 
@@ -185,7 +190,7 @@ def _is_news(assignment: Assignment, generation: int, owned: Collection[LogId] |
 async def confirm_revoked(
     broker: Broker, name: str, member_id: str, generation: int, partitions: Collection[LogId]
 ) -> Assignment:
-    """The member has stopped reading these partitions."""
+    """Note that the member has stopped reading these partitions."""
     await _change(broker, name, lambda group, now: group.confirm_revoked(member_id, generation, partitions, now=now))
     return broker.groups.group(name).assignment(member_id)
 
@@ -201,7 +206,7 @@ async def commit_offsets(
     member_id: str | None,
     generation: int | None,
 ) -> None:
-    """Remember where the group goes on; refused for partitions and offsets that do not exist."""
+    """Commit offsets; partitions and offsets that do not exist are refused."""
     check_offsets(broker, offsets)
     start_ns = broker.clock.now_ns()
     before = {log: committed_offset(broker, name, log) for log in offsets} if broker.tracing.is_on else {}
@@ -219,7 +224,7 @@ async def commit_offsets(
 
 
 def check_offsets(broker: Broker, offsets: Mapping[LogId, OffsetAndMetadata]) -> None:
-    """Whether a group may go on there."""
+    """Raise if a partition or an offset does not exist."""
     for log, wanted in offsets.items():
         partition = broker.partition(TopicName(log.topic), log.partition)
         if not 0 <= wanted.offset <= partition.high_watermark:
@@ -227,17 +232,17 @@ def check_offsets(broker: Broker, offsets: Mapping[LogId, OffsetAndMetadata]) ->
 
 
 async def remember_group(broker: Broker, name: str) -> None:
-    """Have a group without members, for workers that only take records."""
+    """Create a group without members, for workers that only poll."""
     if name not in broker.groups:
         _check_room(broker)
         await _change(broker, name, lambda _, now: [OffsetsCommitted(now, ())], is_new=True)
 
 
-# What operators ask.
+# Requests of operators.
 
 
 async def reset_offsets(broker: Broker, name: str, reset: OffsetReset) -> list[OffsetChange]:
-    """Set where the group goes on; with `dry_run` only tell what would change."""
+    """Set the committed offsets of the group; with `dry_run`, only return the changes."""
     group = broker.groups.group_or_new(group_name(name))
     before = committed_offsets(broker, name)
     topics = reset.topics if reset.topics is not None else sorted({log.topic for log in before})
@@ -264,7 +269,7 @@ async def _target(broker: Broker, log: LogId, reset: OffsetReset) -> int:
 
 
 async def pause_group(broker: Broker, name: str, *, paused: bool, reason: str = "") -> None:
-    """A reason is for what the broker does by itself."""
+    """Pause or resume the group. `reason` is given when the broker itself pauses it."""
 
     def decide(group: Group, now: InstantNs) -> list[GroupEvent]:
         return group.pause(reason=reason, now=now) if paused else group.resume(now=now)
@@ -275,7 +280,7 @@ async def pause_group(broker: Broker, name: str, *, paused: bool, reason: str = 
 async def delete_group(
     broker: Broker, name: str, *, only_if: Callable[[Group, InstantNs], bool] = lambda _, __: True
 ) -> None:
-    """With what it has done in its queues, in one entry: a group made later under its name starts with nothing."""
+    """Delete the group and its queue state in one entry, so that a later group of this name starts empty."""
 
     def decide(group: Group, now: InstantNs) -> list[GroupEvent]:
         return group.delete(now=now) if only_if(group, now) else []
@@ -295,7 +300,7 @@ async def delete_group(
 
 
 def lag_of(broker: Broker, group: Group) -> list[Lag]:
-    """Of every partition that counts for the group, by topic and number."""
+    """The lag in every partition that the group reads, by topic and number."""
     owners = group.owners
     found: list[Lag] = []
     for one in GroupLags(broker).of(group):
@@ -305,16 +310,16 @@ def lag_of(broker: Broker, group: Group) -> list[Lag]:
     return found
 
 
-# What time and topics bring.
+# Changes caused by time and by topics.
 
 
 async def note_use(broker: Broker, name: str, *, after_ns: int) -> None:
-    """Write down when the group was used last, if that is so much later than what is written."""
+    """Write down when the group was last used, if that is `after_ns` later than the time written before."""
     await _change(broker, name, lambda group, _: group.note_use(after_ns=after_ns))
 
 
 async def expire_members(broker: Broker) -> None:
-    """Remove members that have been silent for too long."""
+    """Remove members whose session has expired."""
     now = broker.clock.now_ns()
     members = broker.groups.with_members()
     due = [group.name for group in members if (deadline := group.next_deadline()) is not None and deadline <= now]
@@ -323,7 +328,7 @@ async def expire_members(broker: Broker) -> None:
 
 
 async def refresh_groups(broker: Broker) -> None:
-    """Topics came or went: groups that read them are assigned anew."""
+    """Topics were created or deleted: reassign the groups that read them."""
     available = _available(broker)
     async for name in in_slices([group.name for group in broker.groups]):
         if name in broker.groups:
@@ -364,7 +369,7 @@ async def _change(
 
 
 def group_name(name: str) -> str:
-    """Check a name at the edge, by the rule for topics. Those with two underscores in front are the broker's own."""
+    """Check a group name by the rule for topics. Names that begin with two underscores are reserved for the broker."""
     if name.startswith(INTERNAL_PREFIX):
         raise InvalidRequest(
             f"{name[:60]} is a name for internal groups", hint="choose one that does not begin with __"

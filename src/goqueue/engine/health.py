@@ -1,4 +1,4 @@
-"""How the broker fares: whether it takes traffic, and how much there is."""
+"""Health of the broker: readiness and totals."""
 
 import msgspec
 
@@ -18,7 +18,7 @@ class BrokerStats(msgspec.Struct, frozen=True):
 
 
 def readiness(broker: Broker) -> dict[str, str]:
-    """What must hold for the broker to take traffic, each with what is wrong or "ok"."""
+    """The conditions for taking traffic, each with its problem or "ok"."""
     failure = broker.storage.failure
     full = broker.guard.is_full
     return {

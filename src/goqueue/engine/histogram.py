@@ -1,4 +1,4 @@
-"""How often something was how large: counts in fixed buckets, cheap enough for every request."""
+"""Histogram: counts in fixed buckets, cheap enough for every request."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ COUNTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 
 
 class Histogram:
-    """A value belongs to the first bucket whose bound it does not exceed; the last has no bound."""
+    """A value belongs to the first bucket whose bound it does not exceed; the last bucket has no bound."""
 
     __slots__ = ("bounds", "counts", "total")
 
@@ -19,7 +19,7 @@ class Histogram:
         self.total = 0.0
 
     def add(self, value: float) -> None:
-        # Most are small, so they are soon found.
+        # Most values are small, so a linear search ends early.
         at, bounds = 0, self.bounds
         while at < len(bounds) and bounds[at] < value:
             at += 1

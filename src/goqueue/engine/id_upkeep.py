@@ -1,4 +1,4 @@
-"""Upkeep of the index of ids: hand ids over to it, forget those that are too old, build it again when it is damaged."""
+"""Id index maintenance: add new ids, forget old ones, rebuild a damaged index."""
 
 import asyncio
 from collections import deque
@@ -21,18 +21,18 @@ NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000
 
 ENOUGH_IDS = 50_000
-"""Handed over together: the more there are, the less often is each page of the index written."""
+"""Ids added together: with more of them, each page of the index is written less often."""
 STEP_IDS = 10_000
-"""Looked at together to see which are too old."""
+"""Ids checked together for their age."""
 STEPS_AT_A_TIME = 16
 REST_S = 30
-"""Between two passes over the index, and between two attempts to build it."""
+"""Between two passes over the index, and between two attempts to rebuild it."""
 READ_BYTES = 1024 * 1024
 FOR_EVER_NS = 1 << 62
 
 
 class _Range(NamedTuple):
-    """Records of a partition that are newer than the window, as a reader finds them."""
+    """Records of a partition that are newer than the window."""
 
     space: int
     partition: Partition
@@ -41,7 +41,7 @@ class _Range(NamedTuple):
 
 
 class IdUpkeep:
-    """Each method is a step that can be called alone, but not beside another one."""
+    """Each method is a step that can be called alone, but steps must not overlap."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -51,17 +51,17 @@ class IdUpkeep:
         self._looked_number = 0
 
     def next_deadline(self) -> InstantNs:
-        """When to look next; ids that were written since the last time are looked at right away."""
+        """The time of the next step; new ids are looked at at once."""
         ids = self._broker.ids
         if ids.fault is not None:
             return self._next_attempt_at
         is_new = ids.recent.last_number != self._looked_number
         return InstantNs(0) if is_new or self._to_pass else self._next_pass_at
 
-    # Handing over.
+    # Adding to the index.
 
     async def hand_over(self, *, at_least: int = ENOUGH_IDS) -> None:
-        """Put recent ids into the index when there are enough of them."""
+        """Move recent ids to the index when there are enough of them."""
         ids, commit = self._broker.ids, self._broker.commit
         self._looked_number = ids.recent.last_number
         if ids.fault is not None or len(ids.recent) < at_least:
@@ -69,7 +69,7 @@ class IdUpkeep:
         written = await commit.between_writes(ids.recent.put_aside)
         if not written:
             return
-        # The index must never know an id that a power cut takes away from the journal.
+        # The index must not know an id that a power failure could remove from the journal.
         await commit.durable()
         batches = [
             IndexedIds(one.space, one.partition, one.base_offset, one.timestamp_ns, one.digests) for one in written
@@ -77,10 +77,10 @@ class IdUpkeep:
         if await self._on_index(lambda: ids.index.add(batches, written[-1].number)):
             ids.recent.let_go()
 
-    # Forgetting.
+    # Forgetting old ids.
 
     async def forget_old(self) -> None:
-        """Take a few steps over the index, and begin again from time to time."""
+        """Take a few steps over the index, and start a new pass from time to time."""
         ids = self._broker.ids
         if ids.fault is not None:
             return
@@ -108,20 +108,20 @@ class IdUpkeep:
             if not self._to_pass:
                 return
             space = self._to_pass[0]
-            # The space of a deleted topic has no horizon: all of it goes.
+            # The space of a deleted topic has no horizon: all of it is forgotten.
             passed = index.forget(space, horizons.get(space, FOR_EVER_NS), self._passed, STEP_IDS)
             if passed is None:
                 self._to_pass.popleft()
             self._passed = passed or b""
 
-    # Building again.
+    # Rebuilding.
 
     @property
     def is_rebuild_due(self) -> bool:
         return self._broker.ids.fault is not None and self._broker.clock.now_ns() >= self._next_attempt_at
 
     def reopens(self) -> bool:
-        """Whether an index that only lacked room can be used as it is by now."""
+        """Returns whether an index that only lacked disk space can be opened now."""
         ids = self._broker.ids
         if ids.lacks_room:
             ids.index.close()
@@ -129,9 +129,9 @@ class IdUpkeep:
         return ids.fault is None
 
     async def rebuild(self) -> int:
-        """Fill a new index from the records in the logs, which carry their ids; how many have one.
+        """Fill a new index from the ids in the logs' records; returns how many there are.
 
-        Nobody publishes with ids while the index has a fault, so none is missed.
+        Publishing with ids is refused while the index has a fault, so no id is missed.
         """
         broker, ids = self._broker, self._broker.ids
         now = broker.clock.now_ns()
@@ -167,7 +167,7 @@ class IdUpkeep:
         ]
 
     async def _on_index(self, action: Callable[[], None]) -> bool:
-        """In a thread; False, with the fault noted, when the index turns out to be damaged."""
+        """Run in a thread. Returns False, with the fault noted, if the index is damaged."""
         try:
             await asyncio.get_running_loop().run_in_executor(self._broker.background, action)
         except IdIndexDamaged as damage:

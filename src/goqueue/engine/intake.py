@@ -1,4 +1,4 @@
-"""What every publish asks of a broker, so that it is at hand."""
+"""Intake: the state that every publish reads."""
 
 from goqueue.core.partition.space import DiskGuard
 from goqueue.core.producers.identities import ProducerIdentities
@@ -12,7 +12,7 @@ __all__ = ["Intake"]
 
 
 class Intake:
-    """The part of `Broker` that is on the way of each record."""
+    """The part of `Broker` on the path of each record."""
 
     def __init__(self, clock: Clock, tracing: Tracing, schemas: Registry) -> None:
         self.clock = clock

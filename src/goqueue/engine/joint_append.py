@@ -1,6 +1,6 @@
-"""Plain batches of one partition that come before the next write: they are written as one entry.
+"""Joint append: plain batches of one partition, written as one journal entry.
 
-What an entry costs is the same for one record as for a thousand, and with many producers most batches are small.
+An entry costs the same for one record as for a thousand, and with many producers most batches are small.
 """
 
 from goqueue.core.partition.watermark import Pending
@@ -11,11 +11,11 @@ from goqueue.errors import GoQueueError
 __all__ = ["JOINT_BYTES", "JointAppend"]
 
 JOINT_BYTES = 64 * 1024
-"""Copying batches together pays as long as they are small."""
+"""Copying batches together pays off only while they are small."""
 
 
 class JointAppend:
-    """Takes more batches until group commit asks for the entry; all of them happen, or none."""
+    """Takes batches until group commit asks for the entry; all of them are written, or none."""
 
     __slots__ = ("_dones", "_parts", "batches", "durable", "numbered", "pending", "size", "waiting")
 
@@ -24,7 +24,7 @@ class JointAppend:
         self._dones: list[Done] = []
         self.batches: list[BatchWritten] = []
         self.numbered: list[BatchWritten] = []
-        """Those of producers that number their records."""
+        """Batches with sequence numbers."""
         self.pending = pending
         self.durable = durable
         self.size = 0
@@ -38,7 +38,7 @@ class JointAppend:
         next_offset: int,
         done: Done,
     ) -> None:
-        """Stamped records, which follow on those that are here, up to that offset."""
+        """Add stamped records that follow the last batch and end before `next_offset`."""
         self._parts.append(records)
         self._dones.append(done)
         self.batches.append(batch)
@@ -48,11 +48,11 @@ class JointAppend:
         self.pending.next_offset = next_offset
 
     def take_records(self) -> bytes | bytearray:
-        """All of them. Only who writes them needs them; to be confirmed takes longer."""
+        """Take the records out: only the write needs them, and confirmation comes later."""
         parts, self._parts = self._parts, []
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def tell(self, refusal: GoQueueError | None) -> None:
-        """Everyone whose batch is in it."""
+        """Report the outcome to every batch."""
         for done in self._dones:
             done(refusal)

@@ -1,4 +1,4 @@
-"""Kinds of state: each stream of a broker, the events and the snapshots in it, and the machine that they feed."""
+"""Kinds of state: the streams of a broker, the types of their events and snapshots, and their machines."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -58,7 +58,7 @@ SCHEMAS = "schemas"
 
 
 def broker_kinds(single: Mapping[str, Machine], make_delivery: Callable[[str], Machine]) -> tuple[Kind, ...]:
-    """Kinds of a broker's streams. `single` has the machine of each stream that there is one of, by its name."""
+    """The kinds of a broker's streams. `single` has, by name, the machine of each stream of which there is only one."""
     one = single.__getitem__
     return (
         Kind(CATALOG, CatalogEvent, tuple[Topic, ...], one, is_frozen=True),
@@ -79,7 +79,7 @@ def broker_kinds(single: Mapping[str, Machine], make_delivery: Callable[[str], M
 
 
 def _is_not_fired(event: Any) -> bool:
-    """A power cut may take back that a record fired: it is due at the next start, and fires again."""
+    """A power failure may take back that a record fired: it is due at the next start, and fires again."""
     return not isinstance(event, Fired)
 
 

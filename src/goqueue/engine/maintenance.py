@@ -1,6 +1,6 @@
-"""What the broker does by itself: background syncs, checkpoints, retention, compaction, watching the disk.
+"""Maintenance jobs: background syncs, checkpoints, retention, compaction, expiry and disk checks.
 
-Each job is a step that can be called alone; `run` calls them when they are due.
+Each job is a step that can be called alone; `run` calls the jobs when they are due.
 """
 
 import asyncio
@@ -42,41 +42,42 @@ JOBS = (
     "delays",
     "expiry",
 )
-"""What an observer may be told of as failed."""
+"""The jobs whose failures are reported to the observer."""
 
 
 ROUNDS_AHEAD = 5
-"""Of making snapshots before a checkpoint: each is about what has changed during the one before."""
+"""Rounds of snapshots made ahead of a checkpoint: each covers the changes during the round before."""
 AHEAD_SLICE = 50
 
 
 class MaintenanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How often the broker does what it does by itself, 10 ms to a day, and how much may gather in between."""
+    """Intervals of the broker's background jobs, 10 ms to a day each, and the size of the journal between
+    checkpoints."""
 
     tick_ms: int = 1000
-    """Until a write with `memory` durability is synced, which is what a power failure may take; also between looks at
-    the disk while records are written."""
+    """Longest time until a write with `memory` durability is synced: a power failure may lose the writes of this time.
+    Also the interval of disk checks while records are written."""
     retention_every_ms: int = 30_000
-    """Between rounds of retention."""
+    """Time between rounds of retention."""
     compaction_every_ms: int = 60_000
-    """Between rounds of compaction."""
+    """Time between rounds of compaction."""
     ids_every_ms: int = 250
-    """At least between two rounds of handing ids of records over to their index, and of forgetting old ones."""
+    """Minimum time between rounds of moving record ids to their index and of forgetting old ones."""
     schedules_every_ms: int = 100
-    """At least between two rounds of firing schedules that are due."""
+    """Minimum time between rounds of firing schedules that are due."""
     leases_every_ms: int = 100
-    """At least between two rounds of taking back leases that were not acknowledged in time."""
+    """Minimum time between rounds of returning records whose leases have expired."""
     transactions_every_ms: int = 100
-    """At least between two rounds of aborting transactions whose time is up."""
+    """Minimum time between rounds of aborting transactions that have timed out."""
     expiry_every_ms: int = 60_000
-    """Between rounds in which groups, producers and transactional ids expire."""
+    """Time between rounds of expiring groups, producers and transactional ids."""
     checkpoint_bytes: int = 64 * 1024 * 1024
-    """Journal that may gather before a checkpoint; recovery has to read no more than about this. At least 1 MiB, and at
+    """Size of the journal at which a checkpoint is made; recovery reads little more than this. At least 1 MiB, and at
     most half of `storage.journal_max_bytes`."""
 
 
 class MaintenanceObserver(Protocol):
-    """Is told what was done, and what was not."""
+    """Receives what maintenance did and what failed."""
 
     def disk_full(self, used_share: float) -> None: ...
     def disk_has_room(self, used_share: float) -> None: ...
@@ -90,7 +91,7 @@ class MaintenanceObserver(Protocol):
 
 
 class Maintenance:
-    """Runs beside the use cases, on the same loop; slow parts run in threads. A job that fails is tried again later."""
+    """Runs beside the use cases on the same loop; slow parts run in threads. A job that fails is tried again later."""
 
     def __init__(self, broker: Broker, observer: MaintenanceObserver, settings: MaintenanceSettings) -> None:
         self._broker = broker
@@ -101,14 +102,14 @@ class Maintenance:
         self._ids = IdUpkeep(broker)
         self._placement = Placement()
         self._makes_room = False
-        """The disk has become full since the last checkpoint."""
+        """True if the disk has become full since the last checkpoint."""
         self._wrote_at: int | None = None
-        """The first write since the last pulse."""
+        """Time of the first write since the last pulse."""
         self._pulsed_at = self._looked_at = 0
         self._looked_lsn = 0
 
     async def run(self) -> None:
-        """Until cancelled. Each job has its own rhythm, so that a long compaction holds up nothing else."""
+        """Run until cancelled. Each job has its own interval, so that a long compaction delays no other job."""
         broker, settings, now = self._broker, self._settings, self._broker.clock.now_ns()
         regular = [
             TimedJob("retention", self.apply_retention, pause_ms=settings.retention_every_ms),
@@ -143,7 +144,7 @@ class Maintenance:
     # Deadlines.
 
     def _note_write(self) -> None:
-        """What is written without a caller that waits is synced a tick later."""
+        """Sync writes without a waiting caller one tick later."""
         now = self._broker.clock.now_ns()
         self._wrote_at = now
         self._broker.timers.set(now + self._settings.tick_ms * NS_PER_MS)
@@ -179,14 +180,14 @@ class Maintenance:
     # Jobs.
 
     async def pulse(self) -> None:
-        """What must not wait: silent members, the disk, the sync that `memory` durability promises."""
+        """The urgent checks: silent members, the disk, and the sync that `memory` durability promises."""
         self._wrote_at, self._pulsed_at = None, self._broker.clock.now_ns()
         self.watch_disk()
         self._broker.commit.sync_in_background()
         await expire_members(self._broker)
 
     async def checkpoint_if_due(self) -> None:
-        """A disk that has become full gets back what the journal no longer needs."""
+        """Make a checkpoint if the journal has grown, or if the disk is full and could regain journal space."""
         is_full = self._broker.guard.is_full
         makes_room, self._makes_room = self._makes_room, False
         self._looked_lsn, self._looked_at = self._broker.storage.written_lsn, self._broker.clock.now_ns()
@@ -204,7 +205,7 @@ class Maintenance:
             report(guard.used_share)
 
     async def checkpoint(self) -> None:
-        """Make logs and state durable on their own, so that the journal so far is no longer needed."""
+        """Make logs and state durable on their own, so that the journal up to here can be dropped."""
         async with self._checkpoint_turn:
             await self._checkpoint()
 
@@ -253,7 +254,7 @@ class Maintenance:
                 await self.compact(partition, config)
 
     async def compact(self, partition: Partition, config: TopicConfig) -> None:
-        """Compact the sealed segments of one partition. One at a time: two would write the same files."""
+        """Compact the sealed segments of one partition. One at a time: two compactions would write the same files."""
         broker = self._broker
         async with self._compaction_turn:
             horizon = broker.clock.now_ns() - config.delete_retention_ms * NS_PER_MS
@@ -278,7 +279,7 @@ class Maintenance:
             self._observer.group_paused(tripped.group, tripped.reason)
 
     async def expire_unused(self) -> None:
-        """Forget groups, producers and transactional ids that were not used for their retention."""
+        """Expire groups, producers and transactional ids that were unused for their retention."""
         groups = await expiry.expire_groups(self._broker)
         if groups:
             self._observer.groups_expired(groups)
@@ -291,7 +292,7 @@ class Maintenance:
         await abort_overdue(self._broker)
 
     async def tend_ids(self) -> None:
-        """Keep the index of ids whole, current and small; on a full disk it stays as it is."""
+        """Maintain the index of record ids; on a full disk it is left as it is."""
         if self._broker.guard.is_full:
             return
         if self._ids.is_rebuild_due and not self._ids.reopens():

@@ -1,4 +1,4 @@
-"""Which records of a batch are new to their topic, by their ids."""
+"""Deduplication filter: the records of a batch whose ids are new to the topic."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,17 +17,17 @@ NS_PER_MS = 1_000_000
 
 
 class NewRecords(NamedTuple):
-    """What is to be written, which may be nothing, and what goes with it."""
+    """The records to write, which may be none, and their ids."""
 
     records: bytearray
     ids: UniqueBatch
     repeats: bool
     steps: Sequence[int] | None = None
-    """Which of the given records these are; None for all of them."""
+    """Indexes of these records in the request; None if all of them."""
 
 
 class Unsettled(NamedTuple):
-    """Nobody can say yet: the event with this number has first to be written, or refused."""
+    """It is undecided: the event with this number must first be written or refused."""
 
     number: int
 
@@ -36,8 +36,8 @@ def choose_new(broker: Broker, topic: Topic, records: bytearray, ids: Sequence[s
     encoded = encoded_ids(ids)
     if not carries(records, encoded):
         raise InvalidRequest(
-            "the ids are not those of the records",
-            hint=f"give one id, or null, for each record, and give it to the record as its header {ID_HEADER}",
+            "the ids differ from those in the headers of the records",
+            hint=f"give one id, or null, for each record, and the same id in its header {ID_HEADER}",
         )
     digests = digests_of(encoded)
     horizon_ns = broker.clock.now_ns() - topic.config.dedup_window_ms * NS_PER_MS

@@ -1,4 +1,4 @@
-"""A partition at work: gives offsets, hands records to group commit, and says how far they may be read."""
+"""Partition: assigns offsets, submits records to group commit and tracks how far they may be read."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -49,22 +49,22 @@ _stamp = codec.stamp_batch
 
 
 def producers_stream(log: LogId | str = "") -> str:
-    """The stream in which a partition keeps what its producers have sent; without a log, what all such begin with."""
+    """The stream of the partition's producer windows. Without a log, the prefix of all such streams."""
     return f"producers/{log}"
 
 
 def lanes_stream(log: LogId | str = "") -> str:
-    """The stream in which a partition keeps the priorities of its records."""
+    """The stream of the priorities of the partition's records."""
     return f"lanes/{log}"
 
 
 def delays_stream(log: LogId | str = "") -> str:
-    """The stream in which a partition keeps until when its records are hidden."""
+    """The stream of the due times of the partition's records."""
     return f"delays/{log}"
 
 
 def outcomes_stream(log: LogId | str = "") -> str:
-    """The stream in which a partition keeps which of its records belong to transactions, and how these ended."""
+    """The stream that says which records belong to transactions and how those ended."""
     return f"outcomes/{log}"
 
 
@@ -72,7 +72,7 @@ PARTITION_STREAMS = (producers_stream, lanes_stream, delays_stream, outcomes_str
 
 
 class ProducerBatch:
-    """Who sent a batch, and the number of its first record among that producer's in this partition."""
+    """The producer of a batch, its epoch, and the sequence number of the batch's first record."""
 
     __slots__ = ("epoch", "producer_id", "sequence")
 
@@ -83,11 +83,11 @@ class ProducerBatch:
 
 
 NOBODY = ProducerBatch(0, 0, 0)
-"""For batches of those who do not number their records."""
+"""For batches without sequence numbers."""
 
 
 class Marker(NamedTuple):
-    """The end of a transaction, as a record of the log that no reader is shown."""
+    """The end of a transaction, as a control record that readers never see."""
 
     transaction: int
     producer_id: int
@@ -101,7 +101,7 @@ class Marker(NamedTuple):
 
 
 class _Stamped(NamedTuple):
-    """A batch with its offsets."""
+    """The offsets and the timestamp of a stamped batch."""
 
     base: int
     now: int
@@ -110,7 +110,7 @@ class _Stamped(NamedTuple):
 
 
 class Partition:
-    """One owner on the event loop; nothing here waits."""
+    """A partition has one owner on the event loop; no method waits."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class Partition:
         tally: TopicTally,
     ) -> None:
         self.topic = topic
-        """As it is set up now."""
+        """The topic as currently configured."""
         self.id = log_id
         self.tally = tally
         self.log = log
@@ -148,7 +148,7 @@ class Partition:
         self._outcomes_stream = outcomes_stream(log_id)
         self._next_offset = log.next_offset
         self._has_strayed = False
-        """Offsets were given to records that did not come to be in the log."""
+        """True if offsets were assigned to records that were not written to the log."""
         self._watermark = Watermark(log.next_offset)
         self._newest_ns = max((segment.max_timestamp_ns for segment in log.segments), default=0)
         self._watchers: set[Callable[[], None]] = set()
@@ -157,7 +157,7 @@ class Partition:
         self._held_bytes = 0
         self._refused = 0
         self._joint: JointAppend | None = None
-        """To which plain batches are added as long as it takes them."""
+        """Takes plain batches until it is full or group commit asks for its entry."""
 
     @property
     def high_watermark(self) -> int:
@@ -165,12 +165,12 @@ class Partition:
 
     @property
     def stable_offset(self) -> int:
-        """How far readers of committed records may go: up to the first one whose transaction has not ended."""
+        """Last stable offset: the end for readers of committed records, at the first record of an open transaction."""
         return self.outcomes.stable(self._watermark.offset)
 
     @property
     def next_offset(self) -> int:
-        """Where the next batch begins. After a refused append, offsets go on from what is really in the log."""
+        """The offset of the next batch. After a refused append, offsets continue at the end of the log."""
         if self._has_strayed and self._watermark.is_idle:
             self._has_strayed = False
             self._next_offset = self.log.next_offset
@@ -188,11 +188,11 @@ class Partition:
         ids: BatchIds = NO_IDS,
         dues: Sequence[int] | None = None,
     ) -> BatchWritten:
-        """Stamp a batch in place and have it written; `done` says how it went.
+        """Stamp a batch in place and submit it; `done` is called with the outcome.
 
-        `dues` has an instant for each record, until which it is hidden; one that has passed means at once.
+        `dues` has a due time for each record, which is hidden until then. A due time in the past means at once.
         """
-        # Time may be set back; the order of timestamps in a partition is not.
+        # The clock may be set back; timestamps in a partition never decrease.
         now: int = self._now_ns()
         if now < self._newest_ns:
             now = self._newest_ns
@@ -219,7 +219,7 @@ class Partition:
         dues: Sequence[int] | None = None,
         transaction: int | None = None,
     ) -> StagedAppend:
-        """As `append`, for records that are written together with something else.
+        """Like `append`, for records that share a journal entry with other operations.
 
         Records of a transaction are hidden until it commits.
         """
@@ -282,7 +282,7 @@ class Partition:
         done: Done,
         durable: bool,
     ) -> None:
-        """In one entry with others that come before the next write."""
+        """Add the batch to the entry that is open, or to a new one."""
         joint, size = self._joint, len(records)
         if joint is None or joint.durable != durable or joint.size + size > JOINT_BYTES:
             joint = self._begin_joint(size, durable)
@@ -306,7 +306,7 @@ class Partition:
         return joint
 
     def _close_joint(self, joint: JointAppend) -> Entry:
-        """The entry, to which nothing is added any more."""
+        """Close the entry: nothing is added to it from here on."""
         if self._joint is joint:
             self._joint = None
         append = AppendRecords(self.id, joint.take_records(), joint.pending.next_offset)
@@ -327,7 +327,7 @@ class Partition:
         if moved and self._watchers:
             self._tell_watchers()
         if refusal is None:
-            # Nobody waits for these figures, so they come last.
+            # No caller waits for these figures, so they come last.
             count = joint.pending.next_offset - joint.batches[0].base_offset
             self.tally.published_records += count
             self.tally.published_bytes += joint.size
@@ -338,7 +338,7 @@ class Partition:
         self._watermark.refuse(pending)
 
     def stage_markers(self, markers: Sequence[Marker]) -> StagedAppend:
-        """The records that end transactions in this partition, and what their ends mean for the records before."""
+        """Stage the control records that end transactions, and their effect on the records before them."""
         now = max(self._clock.now_ns(), self._newest_ns)
         base = self.next_offset
         batch = bytearray(codec.encode([one.record() for one in markers]))
@@ -355,7 +355,7 @@ class Partition:
         return StagedAppend(self, written, operations, events, self._watermark.begin(after))
 
     def begin_staged(self, staged: StagedAppend) -> None:
-        """It was submitted. Until then nothing else may be staged; what comes next is behind it."""
+        """Note that the append was submitted. Until then nothing else may be staged; later appends follow it."""
         self._joint = None
         self._next_offset, self._newest_ns = staged.next_offset, staged.batch.timestamp_ns
         staged.ids.begin()
@@ -363,7 +363,7 @@ class Partition:
             self.producers.remember(staged.batch)
 
     def withdraw_staged(self, staged: StagedAppend) -> None:
-        """It could not be submitted."""
+        """Note that the append could not be submitted."""
         self._refuse(staged.pending)
 
     def finish_staged(self, staged: StagedAppend, refusal: GoQueueError | None) -> None:
@@ -381,7 +381,7 @@ class Partition:
             self._tell_watchers()
 
     def _cancel_delays(self, aborted: Sequence[int]) -> Cancelled | None:
-        """What was never written is not going to be due."""
+        """Cancel the delays of aborted records: they never become due."""
         if not aborted or not self.delays.has_any:
             return None
         offsets = BitMap64.union(BitMap64(), *map(self.outcomes.offsets, aborted))
@@ -390,11 +390,14 @@ class Partition:
 
     def _decide_delays(self, base: int, count: int, dues: Sequence[int]) -> Delayed | None:
         if len(dues) != count:
-            raise InvalidRecord(f"{len(dues)} instants for {count} records", hint="give one for each, 0 for at once")
+            raise InvalidRecord(
+                f"there must be one due time per record, got {len(dues)} for {count}", hint="use 0 for at once"
+            )
         return self.delays.schedule(range(base, base + count), dues, now=self._clock.now_ns())
 
     def append_nothing(self, count: int, done: Done, *, producer: ProducerBatch | None, ids: BatchIds) -> BatchWritten:
-        """As `append`, when each of the records is there already; also then a producer's numbers go on."""
+        """Like `append`, when every record is a duplicate. The sequence numbers of the producer advance all the
+        same."""
         base, now = self.next_offset, max(self._clock.now_ns(), self._newest_ns)
         originals, _ = ids.join(self.id.partition, base, now)
         written = _written_by(producer, count, base, now, originals)
@@ -402,13 +405,13 @@ class Partition:
             self._commit.when_durable(done)
             return written
 
-        # What the producer sends next comes behind this.
+        # Later batches of the producer must follow this one.
         self._joint = None
         refused_before = self._refused
 
         def finished(refusal: GoQueueError | None) -> None:
             if refusal is None and self._refused != refused_before:
-                # Perhaps one of the same producer, whose numbers come first.
+                # The refused batch may be of the same producer, whose sequence numbers come first.
                 refusal = StorageBusy("a batch before this one was refused")
             if refusal is not None:
                 self.producers.undo(written)
@@ -422,29 +425,29 @@ class Partition:
     # Delays.
 
     def set_alarm(self) -> None:
-        """Records are made visible when they are due; this says when to look."""
+        """Schedule the next firing of delayed records."""
         due = self.delays.next_due()
         if due is not None:
             self._alarm.set(self, due)
 
     def forget_dropped(self) -> None:
-        """Forget what is known of records that retention has taken."""
+        """Forget the state of records that retention dropped."""
         start = self.log.start_offset
         self.lanes.forget_below(start)
         self.outcomes.forget_below(start)
         self.delays.forget_below(start)
 
-    # Waiting to be written.
+    # Held publishes.
 
     def hold(self, again: Callable[[], None], size: int) -> None:
-        """Put off a publish, and with it all that come after it, until `resume`."""
+        """Put off a publish, and with it all later ones, until `resume`."""
         if self.held and self._held_bytes + size > HELD_BYTES:
             raise StorageBusy(f"{self._held_bytes} bytes wait to be written to {self.id}")
         self.held.append(again)
         self._held_bytes += size
 
     def resume(self) -> None:
-        """Go on with what was put off, in order; some of it may be put off again."""
+        """Continue the publishes that were put off, in order; some may be put off again."""
         held, self.held, self._held_bytes = self.held, [], 0
         for again in held:
             again()
@@ -452,7 +455,7 @@ class Partition:
     # Reading.
 
     def read(self, offset: int, max_bytes: int, end: int) -> Chunk:
-        """Records from `offset` on, before `end`. May block on the disk, so it is run in a thread."""
+        """Read records from `offset` up to `end`. Run in a thread, as it may block on the disk."""
         self.check_offset(offset)
         return self.log.read(offset, max_bytes, end)
 

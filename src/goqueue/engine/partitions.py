@@ -1,4 +1,4 @@
-"""The open partitions of all topics, by name and number."""
+"""Open partitions of all topics, by name and number."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ __all__ = ["Partitions"]
 
 
 class Partitions:
-    """Whoever publishes looks here first, so it is a look into one dictionary."""
+    """Every publish looks here first, so the lookup is one dictionary access."""
 
     def __init__(self) -> None:
         self._topics: dict[TopicName, tuple[Partition, ...]] = {}
@@ -19,7 +19,7 @@ class Partitions:
         return (partition for partitions in self._topics.values() for partition in partitions)
 
     def __contains__(self, partition: Partition) -> bool:
-        """Whether it is not that of a topic which was deleted; there may be another one of the same name."""
+        """False if the partition's topic was deleted, even if there is another topic of that name."""
         return partition in self._topics.get(TopicName(partition.id.topic), ())
 
     def add(self, name: TopicName, partitions: tuple[Partition, ...]) -> None:

@@ -1,7 +1,7 @@
-"""Poll that is answered through a callback: it waits without a task, and is leased what comes with one look.
+"""Pending poll: a poll of a worker that is answered through a callback and waits without a task.
 
-That is enough for a worker of one topic whose records are plain: visible, new, and all in one partition. Whatever else
-there is to a poll (members, key order, several topics, retries that rest, hidden records) is left to a task that runs
+It serves a worker of one topic whose records are plain: visible, new, and all in one partition. Everything else
+(members, key order, several topics, pending retries, hidden records) is left to a task that runs
 `goqueue.engine.poll.poll` for the rest of the wait.
 """
 
@@ -25,7 +25,7 @@ from goqueue.model.topic import TopicName
 __all__ = ["Answer", "PendingPoll"]
 
 Answer = Callable[[Sequence[Taken] | Exception], bool]
-"""Called once, unless the poll is cancelled; returns whether the client is still there. If not, its records go back."""
+"""Called once, unless the poll is cancelled. Returns False if the client has gone; then its records are returned."""
 
 
 class PendingPoll:
@@ -79,7 +79,7 @@ class PendingPoll:
             self._look(self._ring)
 
     def cancel(self) -> None:
-        """The client has gone."""
+        """Drop the poll: the client has gone."""
         if self._is_over:
             return
         self._end()
@@ -87,7 +87,7 @@ class PendingPoll:
             self._task.cancel()
 
     def end_wait(self) -> None:
-        """Answer now, with nothing unless something is being leased."""
+        """Answer now; with no records unless a lease is in progress."""
         self._until = min(self._until, self._loop.time())
         if self._is_over or self._is_leasing:
             return
@@ -95,10 +95,10 @@ class PendingPoll:
             self._task.cancel()
         self._finish([])
 
-    # Looking.
+    # Looking for records.
 
     def _find_ring(self) -> Ring | None:
-        """The partitions of the topic, if the group has taken from them before, without key order."""
+        """The partitions of the topic, if the group has taken from them before without key order."""
         request, broker = self._request, self._broker
         if request.generation is not None or request.in_key_order or len(request.topics) != 1:
             return None
@@ -106,7 +106,7 @@ class PendingPoll:
         return ring if ring is not None and ring.is_without_key_order and self._is_current(ring) else None
 
     def _is_current(self, ring: Ring) -> bool:
-        """False when the group or the topic was deleted, or the topic has got partitions."""
+        """False if the group or the topic was deleted, or the number of partitions has changed."""
         topic = self._request.topics[0]
         try:
             partitions = self._broker.partitions(TopicName(topic))
@@ -115,7 +115,7 @@ class PendingPoll:
         return ring.partitions is partitions and ring is self._broker.rings.find(self._request.group, topic)
 
     def _look_again(self) -> None:
-        """What it waited for may be there."""
+        """Look again after a wake-up."""
         self._is_called = False
         ring = self._ring
         if self._is_over or ring is None or self._timer is None:
@@ -124,17 +124,17 @@ class PendingPoll:
             self._leave_to_task()
         elif may_take(self._broker, self._request.group):
             self._look(ring)
-        # Otherwise the group was paused while this poll waits, or a member has joined: nothing is for this worker.
+        # Otherwise the group was paused or a member has joined: this worker may take nothing.
 
     def _look(self, ring: Ring) -> None:
-        """Once over the partitions: lease from the only one that has records, or from one that has enough."""
+        """Look once at each partition: lease from the only one with records, or from one with enough."""
         broker, request = self._broker, self._request
         limit = min(request.limit, room_of(broker, request.group, request.consumer))
         now_ns = broker.clock.now_ns
         found: tuple[QueueState, Partition] | None = None
         for state, partition in ring.may_be_ready(now_ns):
             if limit <= 0 or not state.delivery.is_open or found is not None:
-                # The first record of a queue, several partitions with a few each, or no room.
+                # The group's first poll of a queue, several partitions with few records each, or no room.
                 self._leave_to_task()
                 return
             promised = sum(poll.limit for poll in state.polls)
@@ -172,7 +172,7 @@ class PendingPoll:
         return self._finish([found] if isinstance(found, Taken) else found)
 
     def _look_further(self) -> None:
-        """Another worker was quicker, or what is there is not plain."""
+        """Another worker was faster, or the records are not plain."""
         ring = self._ring
         assert ring is not None
         if self._is_current(ring) and next(ring.may_be_ready(self._broker.clock.now_ns), None) is None:
@@ -195,7 +195,7 @@ class PendingPoll:
             self._broker.queues.watch(self._request.group, self._call)
 
     def _call(self) -> None:
-        """There may be something; what this poll does not take is for the next one."""
+        """Schedule another look; records that this poll leaves are for the next one."""
         if not self._is_called and not self._is_leasing:
             self._is_called = True
             self._loop.call_soon(self._look_again)
@@ -220,7 +220,7 @@ class PendingPoll:
         self._ended(self)
         self._stop_waiting()
         if self._has_waited and self._ring is not None:
-            # What it was called for and has not taken is for the next one that waits.
+            # Pass the wake-up on: records that this poll left are for the next waiting poll.
             self._ring.hand_on(self._broker.clock.now_ns())
 
     def _leave_to_task(self) -> None:

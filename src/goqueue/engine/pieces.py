@@ -1,4 +1,4 @@
-"""Large values as msgpack, piece by piece: one call for all of them would hold the interpreter and the event loop."""
+"""Piecewise msgpack encoding of large values: one call for all would hold the interpreter and block the event loop."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -8,18 +8,18 @@ import msgspec
 __all__ = ["encode_pieces", "joined"]
 
 LARGE = 1000
-"""Items from which on each is encoded for itself."""
+"""From this length on, items are encoded one by one."""
 
 _encode = msgspec.msgpack.Encoder().encode
 
 
 def encode_pieces(value: Any) -> bytes:
-    """As the library does it. Large are tuples, and those that are fields of a struct which is written as an array."""
+    """Encode as msgspec does. Large tuples are split, also as fields of an array-like struct."""
     return b"".join(_pieces(value))
 
 
 def joined(items: Collection[bytes]) -> bytes:
-    """An array of values that are encoded already."""
+    """An array of values that are already encoded."""
     return _array_head(len(items)) + b"".join(items)
 
 

@@ -1,4 +1,4 @@
-"""Which partition a record goes to when it comes singly: by its key, and without one by turns."""
+"""Partitioner of single records: by key, or round-robin for records without one."""
 
 from goqueue.model.partitioning import KeyRanges
 from goqueue.model.topic import HashRange, Topic, TopicName
@@ -9,7 +9,7 @@ MOST_REMEMBERED = 10_000
 
 
 class TopicPlacement:
-    """Picks partitions of one topic."""
+    """Chooses partitions of one topic."""
 
     def __init__(self, ranges: tuple[HashRange, ...]) -> None:
         self.ranges = ranges
@@ -25,7 +25,7 @@ class TopicPlacement:
 
 
 class Placement:
-    """Keeps what was worked out for a topic until its ranges change."""
+    """Caches the partitioner of each topic until its ranges change."""
 
     def __init__(self) -> None:
         self._topics: dict[TopicName, TopicPlacement] = {}
@@ -34,7 +34,7 @@ class Placement:
         found = self._topics.get(topic.name)
         if found is None or found.ranges is not topic.ranges:
             if len(self._topics) >= MOST_REMEMBERED:
-                # Topics that are gone are in there too; starting over costs no more than a new turn.
+                # Deleted topics are among them; clearing costs no more than a restart of the round-robin.
                 self._topics.clear()
             found = self._topics[topic.name] = TopicPlacement(topic.ranges)
         return found

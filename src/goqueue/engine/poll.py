@@ -1,4 +1,4 @@
-"""Poll as a member of a group, which has partitions of its own, or as a worker that takes from all of them."""
+"""Poll: records for a member of a group, from its own partitions, or for a worker, from all partitions."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -20,9 +20,9 @@ LONGEST_CONSUMER = 249
 
 
 class Poll(msgspec.Struct, frozen=True):
-    """Who asks, for how many in all, and how long to wait; `start` is for partitions never committed.
+    """A poll; `limit` counts the records of all partitions, and `start` applies to partitions never committed.
 
-    A member says its generation. A worker is no member: it says which topics, or leaves it at those of the group.
+    A member gives its generation. A worker is not a member: it names topics, or none to take those of the group.
     """
 
     group: str
@@ -36,11 +36,11 @@ class Poll(msgspec.Struct, frozen=True):
     in_key_order: bool = False
     start: Literal["earliest", "latest"] = "earliest"
     client: WorkerClient | None = None
-    """The connection on which a worker polls, as far as it is known."""
+    """The connection on which a worker polls, if known."""
 
 
 async def poll(broker: Broker, request: Poll) -> list[Taken]:
-    """At most `limit` records in all, each leased to the consumer; none when nothing is ready in time."""
+    """At most `limit` records in all, each leased to the consumer; none if nothing is ready in time."""
     check_consumer(request.consumer)
     topics: Sequence[str] = ()
     logs: Sequence[LogId] = ()
@@ -68,18 +68,21 @@ async def poll(broker: Broker, request: Poll) -> list[Taken]:
 
 def check_consumer(consumer: str) -> None:
     if not 1 <= len(consumer) <= LONGEST_CONSUMER:
-        raise InvalidRequest(f"a consumer id of {len(consumer)} characters", hint=f"use 1 to {LONGEST_CONSUMER}")
+        raise InvalidRequest(
+            f"the consumer id must have 1 to {LONGEST_CONSUMER} characters, got {len(consumer)}",
+            hint="use another consumer id",
+        )
 
 
 def _may_have(broker: Broker, request: Poll, log: LogId) -> bool:
-    """Whether what was found while the poll waited is still the consumer's to have."""
+    """Whether the consumer may still take from the partition, after the poll has waited."""
     if request.generation is None:
         return may_take(broker, request.group)
     return log in broker.groups.group(request.group).readable(request.consumer)
 
 
 def _has_others(broker: Broker, request: Poll, logs: Sequence[LogId]) -> bool:
-    """Whether a member has other partitions than when its poll began: it should ask again, for those it has now."""
+    """Whether the member's partitions changed since the poll began, so that it should poll again for the new ones."""
     if request.generation is None:
         return False
     group = broker.groups.group(request.group)
@@ -87,19 +90,19 @@ def _has_others(broker: Broker, request: Poll, logs: Sequence[LogId]) -> bool:
 
 
 async def _topics(broker: Broker, request: Poll) -> Sequence[str]:
-    """Those a worker takes from."""
+    """The topics that a worker takes from."""
     name = group_name(request.group)
     for topic in request.topics:
         broker.catalog.topic(topic_name(topic))
     topics = sorted(set(request.topics)) or sorted({state.log.topic for state in broker.queues.of_group(name)})
     if not topics:
-        raise StateConflict(f"the group {name} has taken nothing yet", hint="say from which topics, with `topics`")
+        raise StateConflict(f"the group {name} has taken nothing yet", hint="name the topics to take from in `topics`")
     await remember_group(broker, name)
     group = broker.groups.group(name)
     group.use(now=broker.clock.now_ns())
     if group.member_count:
         raise StateConflict(
-            f"the group {name} has members, to whom its partitions belong",
+            f"the group {name} has members, which own its partitions",
             hint="join the group, or use one without members",
         )
     note_worker(request)
@@ -112,7 +115,7 @@ def note_worker(request: Poll) -> None:
 
 
 def reach(broker: Broker, group: str, consumer: str, logs: Sequence[LogId]) -> dict[LogId, int]:
-    """For each partition, what the consumer may commit when it is through with all it has."""
+    """For each partition, the offset that the consumer may commit once it has processed all its records."""
     found = {}
     for log in logs:
         state = broker.queues.get(group, log)

@@ -1,4 +1,5 @@
-"""What the engine needs from the outside: storage, time, chance. Adapters provide it, test twins too."""
+"""Ports of the engine: storage, clock, entropy, id index and Protobuf compiler, implemented by adapters and test
+twins."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -38,9 +39,9 @@ __all__ = [
 Buffer = bytes | bytearray | memoryview
 NONE = BitMap64()
 BUNDLE = "bundle/"
-"""Streams whose snapshots are those of several other streams: a msgpack map of these by their names."""
+"""Prefix of streams whose snapshots bundle those of several streams: a msgpack map by their names."""
 Payload = bytes | Callable[[], bytes]
-"""A snapshot, or what makes it, in any thread."""
+"""A snapshot, or a function that makes it in any thread."""
 
 
 class Clock(Protocol):
@@ -51,13 +52,13 @@ class Clock(Protocol):
 
 
 class Entropy(Protocol):
-    """The only source of chance."""
+    """The only source of randomness."""
 
     def token_bytes(self, length: int) -> bytes: ...
 
 
 class AppendRecords(NamedTuple):
-    """Stamped records for the end of a log; `next_offset` is the one after the last of them."""
+    """Stamped records for the end of a log; `next_offset` is the offset after the last of them."""
 
     log: LogId
     records: Buffer
@@ -65,7 +66,7 @@ class AppendRecords(NamedTuple):
 
 
 class StateEvent(NamedTuple):
-    """A change of some state machine, kept in order and given back by recovery."""
+    """A change of a state machine, kept in order and replayed by recovery."""
 
     stream: str
     payload: bytes
@@ -80,7 +81,7 @@ class DeleteLog(NamedTuple):
 
 
 class DropSegments(NamedTuple):
-    """Forget whole segments: retention."""
+    """Retention: drop whole segments."""
 
     log: LogId
     base_offsets: tuple[int, ...]
@@ -88,11 +89,11 @@ class DropSegments(NamedTuple):
 
 Operation = AppendRecords | StateEvent | CreateLog | DeleteLog | DropSegments
 Entry = tuple[Operation, ...]
-"""Operations that happen together: after a crash all of them are there, or none."""
+"""Operations of one atomic journal entry: after a crash all of them are there, or none."""
 
 
 class Log(Protocol):
-    """One partition's records."""
+    """The records of one partition."""
 
     @property
     def start_offset(self) -> int: ...
@@ -100,7 +101,7 @@ class Log(Protocol):
     def next_offset(self) -> int: ...
     @property
     def tail_offset(self) -> int:
-        """Records from here on are in the file that is being written: mostly still in memory."""
+        """First offset of the file that is being written; records from here on are mostly still in memory."""
 
     @property
     def size(self) -> int: ...
@@ -110,15 +111,15 @@ class Log(Protocol):
     def failure(self) -> GoQueueError | None: ...
     def read(self, offset: int, max_bytes: int, limit_offset: int) -> Chunk: ...
     def peek(self, offset: int, max_bytes: int) -> Buffer:
-        """Bytes from the record with this offset on, or from a little before it: of one segment, and unchecked."""
+        """Bytes of one segment from this record, or from a little before it; unchecked."""
 
     def offset_at(self, timestamp_ns: int, limit_offset: int) -> int | None: ...
 
 
 class CompactionPolicy(NamedTuple):
-    """Which records a compaction may leave out: none at or above `limit_offset`, no tombstone that is newer.
+    """The records that a compaction may drop: none at or above `limit_offset`, and no newer tombstone.
 
-    Records that nobody is ever to see, of aborted transactions say, go, and take the place of no others.
+    Records in `never_seen`, such as those of aborted transactions, are dropped and do not supersede others.
     """
 
     limit_offset: int
@@ -127,18 +128,18 @@ class CompactionPolicy(NamedTuple):
 
 
 class Recovery(Protocol):
-    """Takes the state that storage kept: first the snapshots, then every later event in order."""
+    """Receives the stored state: first the snapshots, then every later event in order."""
 
     def restore(self, stream: str, snapshot: bytes) -> None: ...
     def apply(self, event: StateEvent) -> None: ...
 
 
 class StorageObserver(Protocol):
-    """Is told what an operator should know; each call is rare."""
+    """Receives events for the operator; each call is rare."""
 
     def damaged(self, damage: Damage) -> None: ...
     def file_damaged(self, path: str, reason: str) -> None:
-        """The file is kept twice or can be built again, so nothing is lost."""
+        """The file has a second copy or can be rebuilt, so nothing is lost."""
 
     def read_failed(self, log: LogId) -> None: ...
     def journal_damaged(self, description: str, entries: int) -> None: ...
@@ -148,7 +149,7 @@ class StorageObserver(Protocol):
 
 
 class SlowWork(Protocol):
-    """The part of a checkpoint or compaction that takes long: `run` may go beside writes, in a thread of its own."""
+    """The slow part of a checkpoint or compaction: `run` may run beside writes, in its own thread."""
 
     def run(self) -> None: ...
 
@@ -156,8 +157,8 @@ class SlowWork(Protocol):
 class Storage(Protocol):
     """Durable logs and state behind one journal.
 
-    `write` and everything that begins or finishes work belongs to one owner: no two such calls run at the same time.
-    `sync`, `prepare`, the slow work and reading may run beside them.
+    `write` and the methods that begin or finish work belong to one owner: no two such calls overlap. `sync`, `prepare`,
+    the slow work and reading may run beside them.
     """
 
     def open(self, recovery: Recovery) -> None: ...
@@ -166,11 +167,11 @@ class Storage(Protocol):
     def log(self, log: LogId) -> Log: ...
     def write(self, entries: Sequence[Entry]) -> list[GoQueueError | None]: ...
     def begin_sync(self) -> None:
-        """A sync is about to come: what can be done for it meanwhile may begin. The owner calls it."""
+        """Announce a sync, so that write-back can start early. Called by the owner."""
 
     def sync(self) -> Lsn: ...
     def prepare(self, *, sparing: bool = False) -> None:
-        """Do ahead what would hold up a later write; or, `sparing` the disk, give back what was done ahead."""
+        """Do ahead what would delay a later write or, if `sparing` the disk, give back such preparations."""
 
     @property
     def failure(self) -> GoQueueError | None: ...
@@ -186,7 +187,7 @@ class Storage(Protocol):
 
 
 class IndexedIds(NamedTuple):
-    """Ids of consecutive records: digests of 16 bytes, one after the other; 16 zeros for a record without an id."""
+    """Ids of consecutive records: concatenated digests of 16 bytes, 16 zeros for a record without an id."""
 
     space: int
     partition: int
@@ -196,7 +197,7 @@ class IndexedIds(NamedTuple):
 
 
 class FoundId(NamedTuple):
-    """The place of one of the digests asked for, which is given by its number."""
+    """The position found for a digest; `step` is the index of the digest in the query."""
 
     step: int
     partition: int
@@ -205,36 +206,37 @@ class FoundId(NamedTuple):
 
 
 class IdIndexDamaged(Exception):
-    """The index cannot be used; it is a view, and is built again."""
+    """The index cannot be used. It is a view and is rebuilt."""
 
 
 class IdIndex(Protocol):
-    """Places of records by the digests of their ids, on disk.
+    """An index on disk from digests of record ids to positions.
 
-    `find` is called from the event loop. The others take long: one at a time, beside `find`; `reset` is called only
-    while nobody looks for anything. All but `close` raise IdIndexDamaged, and DiskFull where something is written.
+    `find` is called from the event loop. The other methods are slow: one at a time, beside `find`; `reset` is called
+    only while no `find` runs. All but `close` raise IdIndexDamaged, and DiskFull where they write.
     """
 
     def open(self) -> int:
-        """The number given with the last `add`; 0 when there was none."""
+        """The number given with the last `add`; 0 if there was none."""
 
     def close(self) -> None: ...
     def find(self, space: int, digests: bytes) -> list[FoundId]: ...
     def add(self, ids: Sequence[IndexedIds], number: int) -> None:
-        """Take the places, in place of older ones of the same digests, and the number; durable on return."""
+        """Add positions, replacing older ones of the same digests, and the number; durable on return."""
 
     def forget(self, space: int, before_ns: int, after: bytes, most: int) -> bytes | None:
-        """Of up to `most` digests behind `after` forget the older ones; where to go on, or None at the end."""
+        """Look at up to `most` digests after `after` and forget the old ones; returns where to continue, None at the
+        end."""
 
     def spaces(self) -> list[int]:
-        """Those in which there is anything."""
+        """The spaces that have entries."""
 
     def reset(self) -> None:
-        """Be empty, whatever state it is in."""
+        """Empty the index, whatever state it is in."""
 
 
 class CompileProto(Protocol):
-    """Takes tens of milliseconds, and up to seconds: called in threads, several at a time."""
+    """Takes tens of milliseconds to seconds; called in threads, several at a time."""
 
     def __call__(self, root: str, texts: Mapping[str, str], /) -> bytes:
-        """The FileDescriptorSet of the file named `root` and of all it imports; InvalidSchema if it has errors."""
+        """The FileDescriptorSet of the file named `root` and of its imports; InvalidSchema if it has errors."""

@@ -1,4 +1,4 @@
-"""Identities of idempotent producers: numbers that are never given out twice."""
+"""Identities of idempotent producers: numbers that are never assigned twice."""
 
 from goqueue.core.producers.identities import IdentityGiven
 from goqueue.engine.broker import Broker
@@ -8,7 +8,7 @@ __all__ = ["init_producer"]
 
 
 async def init_producer(broker: Broker, producer_id: int | None, epoch: int) -> tuple[int, int]:
-    """A new identity, or the next epoch of one, which fences every instance that uses the epoch before."""
+    """A new identity, or the next epoch of one, which fences every instance with an older epoch."""
 
     def decide() -> list[IdentityGiven]:
         ids = broker.producer_ids

@@ -1,4 +1,4 @@
-"""Publish a batch of records to one partition."""
+"""Publish: check, deduplicate and append a batch of records to one partition."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -34,11 +34,11 @@ MEMORY = Durability.MEMORY
 
 
 class PublishBatch:
-    """Encoded records for one partition; the buffer belongs to the broker from here on.
+    """Encoded records for one partition; the broker owns the buffer from here on.
 
-    `ids` has one for each record, or None; the records carry them as headers, see `goqueue.model.record_id`.
-    `partitions` is how many the topic had when keys decided on the partition, or None when they did not.
-    `dues` has an instant for each record, until which it is hidden; 0, or any that has passed, means at once.
+    `ids` has an id or None for each record; records carry them as headers, see `goqueue.model.record_id`. `partitions`
+    is the number of partitions by which keys were mapped, or None if the caller chose the partition. `dues` has a due
+    time for each record, which is hidden until then; 0, or a time in the past, means at once.
     """
 
     __slots__ = (
@@ -76,13 +76,13 @@ class PublishBatch:
         self.partitions = partitions
         self.dues = dues
         self.transaction = transaction
-        """The records count when it commits."""
+        """The records become visible when it commits."""
         self.is_checked = is_checked
-        """Whether its values are known to fit the schemas of the topic."""
+        """True if the values were already checked against the topic's schemas."""
 
 
 class RecordPlace(msgspec.Struct, frozen=True):
-    """Where a record is; of a duplicate, where its original is."""
+    """The position of a record; for a duplicate, that of its original."""
 
     partition: int
     offset: int
@@ -91,18 +91,18 @@ class RecordPlace(msgspec.Struct, frozen=True):
 
 
 class Published(msgspec.Struct, frozen=True):
-    """`count` records, those that have no original elsewhere at the offsets from `base_offset` on."""
+    """`count` records. Those that are not duplicates have consecutive offsets from `base_offset` on."""
 
     partition: int
     base_offset: int
     count: int
     timestamp_ns: int
     duplicate: bool = False
-    """All of them were there before."""
+    """True if all records were duplicates."""
     originals: tuple[Original, ...] = ()
 
     def places(self) -> list[RecordPlace]:
-        """One for each record, in the order in which they were given."""
+        """The position of each record, in the order of the request."""
         originals = {one.step: RecordPlace(*one[1:], duplicate=True) for one in self.originals}
         places: list[RecordPlace] = []
         offset = self.base_offset
@@ -119,12 +119,12 @@ Reply = Callable[[Published | GoQueueError], None]
 
 
 def publish(broker: Broker, request: PublishBatch, reply: Reply) -> None:
-    """Check, stamp and write; `reply` is called once it is as durable as asked for, or refused."""
+    """Check, stamp and write; `reply` is called once the batch is as durable as requested, or refused."""
     _Publishing(broker, request, reply).go()
 
 
 class _Publishing:
-    """A batch on its way: tried, perhaps put off and tried again, and answered once."""
+    """One publish: tried, perhaps held and tried again, and answered once."""
 
     __slots__ = ("_broker", "_is_checked", "_partition", "_reply", "_request", "_start_ns", "_topic", "_written")
 
@@ -149,8 +149,8 @@ class _Publishing:
         topic = self._topic = partition.topic
         if request.partitions is not None and request.partitions != topic.partitions:
             raise UnknownPartition(
-                f"{topic.name} has {topic.partitions} partitions, not {request.partitions}: the keys belong elsewhere",
-                hint="look the topic up again, then send the records to the partitions of their keys",
+                f"{topic.name} has {topic.partitions} partitions, not {request.partitions}: keys map differently",
+                hint="read the topic again and partition the records by their keys",
             )
         if request.dues is not None:
             check_dues(topic, request.dues, since_ns=broker.clock.now_ns())
@@ -194,7 +194,7 @@ class _Publishing:
         self.go()
 
     def _write_in_transaction(self, ref: InTransaction) -> None:
-        """Hidden until the transaction commits, which makes all of it durable."""
+        """Append records that are hidden until the transaction commits, which makes all of them durable."""
         broker, request, partition = self._broker, self._request, self._partition
         events = joined(broker, ref, partition.id)
         staged = partition.stage(
@@ -208,13 +208,16 @@ class _Publishing:
         broker.state_log.submit(events, Also(appends=(staged,), done=broker.endings.track(ref.number)), self._done)
 
     def _write_new(self, ids: Sequence[str | None]) -> None:
-        """The records whose ids are not known yet; the answer for the others is where their originals are."""
+        """Append the records with new ids. The reply points to the originals of the others."""
         broker, request, partition, topic = self._broker, self._request, self._partition, self._topic
         if request.dues is not None and len(request.dues) != len(ids):
-            raise InvalidRecord(f"{len(request.dues)} instants for {len(ids)} records", hint="give one for each")
+            raise InvalidRecord(
+                f"there must be one due time per record, got {len(request.dues)} for {len(ids)}",
+                hint="use 0 for at once",
+            )
         chosen = choose_new(broker, topic, request.records, ids)
         if isinstance(chosen, Unsettled):
-            # The original may yet be refused, and then this record has to be written.
+            # If the original is refused, this record must be written instead.
             partition.hold(self.go, len(request.records))
             broker.ids.when_settled(chosen.number, partition.resume)
             return
@@ -225,7 +228,7 @@ class _Publishing:
         self._written = partition.append(
             chosen.records,
             self._done,
-            # An original is confirmed again only when it is durable; one sync does that for everything before it.
+            # A duplicate is confirmed only when its original is durable; one sync covers everything before it.
             chosen.repeats or durability is not MEMORY,
             topic.config.max_value_bytes,
             request.producer,
@@ -233,7 +236,7 @@ class _Publishing:
             _dues_of(request.dues, chosen.steps),
         )
 
-    # Answering.
+    # Reply.
 
     def _done(self, refusal: GoQueueError | None) -> None:
         if refusal is None:
@@ -243,18 +246,18 @@ class _Publishing:
             self._answer(refusal)
 
     def _refuse(self, refusal: GoQueueError) -> None:
-        """Before anything was written."""
+        """Reply to a batch of which nothing was written."""
         self._broker.tally.of(self._request.topic).refuse(refusal.code, _count(self._request.records))
         self._answer(refusal)
 
     def _answer_when_confirmed(self, batch: BatchWritten) -> None:
-        """A repeat must not be confirmed before the original is."""
+        """Confirm a repeated batch no earlier than its original."""
         partition = self._partition
         answer = _published(partition, batch, True)
         if batch.next_offset == batch.base_offset:
             self._broker.commit.when_durable(lambda refusal: self._answer(refusal or answer))
             return
-        # Compiled, a method of its own is no object that could be handed over.
+        # A compiled method is not an object of its own that could be passed.
         _Repeat(lambda result: self._answer(result), partition, batch, answer).wait()  # noqa: PLW0108
 
     def _answer(self, result: Published | GoQueueError) -> None:
@@ -269,7 +272,7 @@ class _Publishing:
 
 
 def _count(records: bytearray) -> int:
-    """Nobody knows of a batch that cannot be read; it counts as one."""
+    """The number of records. A batch that cannot be read counts as one."""
     try:
         return codec.stamp(records, 0, 0).count
     except GoQueueError:
@@ -277,7 +280,7 @@ def _count(records: bytearray) -> int:
 
 
 def _dues_of(dues: Sequence[int] | None, steps: Sequence[int] | None) -> Sequence[int] | None:
-    """The instants of those records that are written."""
+    """The due times of the records that are written."""
     return dues if dues is None or steps is None else [dues[step] for step in steps]
 
 
@@ -294,7 +297,7 @@ def _published(partition: Partition, batch: BatchWritten, duplicate: bool) -> Pu
 
 
 class _Repeat:
-    """A batch that was published before, answered when it is known what became of the first one."""
+    """A repeated batch, answered once the outcome of the original is known."""
 
     def __init__(
         self,
@@ -323,7 +326,7 @@ class _Repeat:
 
 
 async def publish_and_wait(broker: Broker, request: PublishBatch) -> Published:
-    """As `publish`, for callers that wait; cancelling them does not take the records back."""
+    """Like `publish`, for coroutines. Cancelling the caller does not take the records back."""
     answer: asyncio.Future[Published] = asyncio.get_running_loop().create_future()
     publish(broker, request, partial(_resolve, answer))
     return await answer

@@ -1,6 +1,6 @@
-"""Publish records that come singly: find the partition of each, and write those of a partition together.
+"""Publishing of single records: choose the partition of each, and write the records of a partition as one batch.
 
-Records succeed or fail one by one. Those of one partition keep their order.
+Records succeed or fail individually. The records of a partition keep their order.
 """
 
 import asyncio
@@ -25,9 +25,9 @@ __all__ = ["Outgoing", "Placed", "publish_in_transaction", "publish_records"]
 
 
 class Outgoing(msgspec.Struct, frozen=True):
-    """A record to publish; without a partition its key decides. Unconfirmed ones are not waited for.
+    """A record to publish. Without a partition its key decides; unconfirmed records are not waited for.
 
-    It is hidden until `due`; an instant that has passed means at once.
+    The record is hidden until `due`; a time in the past means at once.
     """
 
     record: Record
@@ -39,13 +39,14 @@ class Outgoing(msgspec.Struct, frozen=True):
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """Where a record is, or its original when it is a duplicate; the offset is None when nobody waited for it."""
+    """The position of a record, or of its original if it is a duplicate; the offset is None if it was not waited
+    for."""
 
     partition: int
     offset: int | None
     duplicate: bool = False
     due: int = AT_ONCE
-    """Until when it is hidden; not said of a duplicate, whose original may be delayed or not."""
+    """Hidden until this time. Not set for a duplicate, whose original may have another due time."""
 
 
 Outcome = Placed | GoQueueError
@@ -73,7 +74,7 @@ async def publish_records(
     outcomes = await _refusals(broker, name, records)
     batches = _gather(broker.catalog.topic(name), placement, records, outcomes, now)
     _count_refused(broker, name, records, outcomes, now)
-    # All are handed over before the first is waited for, so that they share a sync.
+    # All batches are submitted before the first is waited for, so that they share a sync.
     answers = [_start(broker, name, batch) for batch in batches]
     for batch, answer in zip(batches, answers, strict=True):
         if batch.confirmed or answer.done():
@@ -93,9 +94,9 @@ async def publish_records(
 async def publish_in_transaction(
     broker: Broker, placement: Placement, ref: InTransaction, records: Sequence[tuple[TopicName, Outgoing]]
 ) -> list[Placed]:
-    """All of them, in any number of topics, or none. Seen by nobody before the transaction commits.
+    """Publish all records, in any number of topics, or none. They are hidden until the transaction commits.
 
-    Should the broker refuse one when others are written already, the transaction can only be aborted.
+    If a record is refused after others were written, the transaction can only be aborted.
     """
     check_publish(broker, ref, None, [outgoing.id for _, outgoing in records])
     by_topic: dict[TopicName, list[int]] = {}
@@ -135,7 +136,7 @@ async def publish_in_transaction(
 
 
 async def _refusals(broker: Broker, name: TopicName, records: Sequence[Outgoing]) -> list[Outcome | None]:
-    """Those of records whose values do not fit the schemas of the topic, and None for the others."""
+    """The violations of records whose values do not fit the topic's schemas, None for the others."""
     outcomes: list[Outcome | None] = [None] * len(records)
     topic = broker.catalog.topic(name)
     violations = await record_violations(broker, topic, [outgoing.record for outgoing in records])
@@ -147,7 +148,7 @@ async def _refusals(broker: Broker, name: TopicName, records: Sequence[Outgoing]
 def _count_refused(
     broker: Broker, name: TopicName, records: Sequence[Outgoing], outcomes: Sequence[Outcome | None], start_ns: int
 ) -> None:
-    """Those that go no further; what becomes of the others is counted where they are written."""
+    """Count the records refused here; later refusals are counted where records are written."""
     for outgoing, outcome in zip(records, outcomes, strict=True):
         if isinstance(outcome, GoQueueError):
             broker.tally.of(name).refuse(outcome.code, 1)
@@ -182,7 +183,7 @@ def _gather(
                 if key is not None:
                     partition = places.by_key(key)
                 else:
-                    # One turn for all records of a request that have no key: they make one batch.
+                    # All records of a request without a key go to one partition, so that they form one batch.
                     turn = partition = places.by_turn() if turn is None else turn
             elif not 0 <= partition < topic.partitions:
                 raise UnknownPartition(f"{topic.name} has partitions 0 to {topic.partitions - 1}, not {partition}")
@@ -208,7 +209,7 @@ def _encode(topic: Topic, record: Record) -> bytes:
     try:
         return codec.encode((record,))
     except InvalidRecord as error:
-        # Each record is encoded alone, so its number among those encoded tells nobody anything.
+        # Each record is encoded alone, so its index in the encoded batch means nothing to the caller.
         error.message = error.message.removeprefix("record 0: ")
         raise
 

@@ -1,4 +1,4 @@
-"""Which ids a topic remembers: the recent ones in memory, the others in the index."""
+"""Deduplication window: the record ids that a topic remembers, recent ones in memory and the others in the index."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -17,11 +17,11 @@ __all__ = ["IDS", "KnownPlaces", "RememberedIds", "UniqueBatch"]
 IDS = "ids"
 """The stream of ids."""
 MOST_RECENT = 250_000
-"""Ids in memory; more come only when the index has taken over some."""
+"""Ids in memory; more are refused until the index has taken some."""
 
 
 class KnownPlaces(NamedTuple):
-    """The place of each digest that is remembered; `unsettled` is an event among them that may yet be refused."""
+    """The position of each known digest; `unsettled` is an event among them that may yet be refused."""
 
     places: list[Place | None]
     unsettled: int | None
@@ -34,28 +34,28 @@ class RememberedIds:
         self.recent = recent
         self.index = index
         self.fault: str | None = None
-        """Why the index must be built again; until then nobody can say which ids are known."""
+        """Why the index must be rebuilt; until then it is unknown which ids are duplicates."""
         self.lacks_room = False
-        """The index could not be opened for want of room on the disk; there may be nothing wrong with it."""
+        """True if the index could not be opened because the disk is full; it may be intact."""
         self.state_log = state_log
         self._unsettled: dict[int, list[Callable[[], None]]] = {}
 
     def open(self) -> None:
-        """Find out what the index has; to be called when the state has been recovered."""
+        """Open the index and compare it with the recovered state."""
         self.fault, self.lacks_room = None, False
         try:
             number = self.index.open()
         except (IdIndexDamaged, DiskFull) as trouble:
             self.fault, self.lacks_room = str(trouble), isinstance(trouble, DiskFull)
             return
-        # What was let go here is in the index, and what is in the index was durable here before.
+        # Ids dropped here are in the index, and ids in the index were durable here before.
         if not self.recent.indexed <= number <= self.recent.last_number:
             self.fault = f"the index of ids has {number} events, the journal {self.recent.last_number}"
             return
         self.recent.drop_indexed(number)
 
     def find(self, topic: str, digests: Sequence[bytes], horizon_ns: int) -> KnownPlaces:
-        """Places of ids that were written after the horizon."""
+        """Positions of ids that were written after the horizon."""
         if self.fault is not None:
             raise StorageBusy("the index of ids is being built again; records without ids are taken")
         if len(self.recent) + len(digests) > MOST_RECENT:
@@ -85,10 +85,10 @@ class RememberedIds:
             self.fault = str(damage)
             raise StorageBusy("the index of ids is damaged and will be built again") from damage
 
-    # On the way to the journal.
+    # Reservations.
 
     def begin(self, event: IdsWritten) -> None:
-        """Reserve the ids until the event is in the journal, or never will be."""
+        """Reserve the ids until the event is written or refused."""
         self.recent.reserve(event)
         self._unsettled[event.number] = []
 
@@ -102,7 +102,8 @@ class RememberedIds:
 
 
 class UniqueBatch:
-    """See `goqueue.engine.staged_append.BatchIds`: the ids of a batch's new records, and places for the others."""
+    """The ids of a batch's new records, and the positions of the others; see
+    `goqueue.engine.staged_append.BatchIds`."""
 
     def __init__(self, ids: RememberedIds, topic: str, digests: Sequence[bytes], division: Division) -> None:
         self._ids = ids

@@ -1,6 +1,6 @@
-"""Recurring schedules at work: operators make and change them, and what is due is published, each occurrence once.
+"""Recurring schedules: operators create and change them; each due occurrence is published exactly once.
 
-The record of an occurrence and the note that it has fired are one entry of the journal: there are both or neither.
+The record of an occurrence and the event that it has fired share one journal entry: both happen or neither.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 SCHEDULE_HEADER = "goqueue-schedule"
-"""Which occurrence of which schedule a record is for."""
+"""The schedule and the occurrence that a record belongs to."""
 
 
 async def create_schedule(broker: Broker, config: ScheduleConfig) -> ScheduleState:
@@ -62,12 +62,12 @@ async def delete_schedule(broker: Broker, schedule_id: str) -> None:
 
 
 async def _check_record(broker: Broker, config: ScheduleConfig) -> None:
-    """Whether it could be published now; whether it can when it is time, is found out then."""
+    """Raise if the record could not be published now. It is checked again when it fires."""
     await check_record(broker, broker.catalog.topic(topic_name(config.topic)), config.record())
 
 
 async def fire_due(broker: Broker, placement: Placement) -> int:
-    """Publish what is due, the first first; how many firings that were."""
+    """Publish the due occurrences, earliest first; returns their number."""
     count = 0
     while (due := broker.schedules.next_due()) is not None and due <= broker.clock.now_ns():
         decision = broker.schedules.decide_firings(now=broker.clock.now_ns())
@@ -89,7 +89,7 @@ async def _fire(broker: Broker, placement: Placement, firing: Firing) -> None:
     except (UnknownTopic, InvalidRecord, RecordTooLarge) as error:
         refusal = error.message
     if refusal:
-        # It would be refused again and again, and nothing after it would ever fire.
+        # It would be refused each time and block all later occurrences.
         await _change_if_next(broker, firing, lambda now: broker.schedules.passed_over(firing, now=now, reason=refusal))
 
 
@@ -116,7 +116,7 @@ async def _change_if_next(
     event: Callable[[InstantNs], ScheduleEvent],
     also: Callable[[], Also] | None = None,
 ) -> None:
-    """Nothing, if the schedule was changed since this was decided: it is decided anew in the next round."""
+    """Write the event, unless the schedule was changed since the decision; then the next round decides again."""
 
     def decide(schedules: Schedules, now: InstantNs) -> Sequence[ScheduleEvent]:
         return [event(now)] if schedules.is_next(decided) else []

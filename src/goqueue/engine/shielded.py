@@ -1,6 +1,6 @@
-"""Shielded work: it runs to its end although its caller is cancelled, for changes that must not stop half-way.
+"""Shielded work: runs to its end although its caller is cancelled, for changes that must not stop half-way.
 
-With `asyncio.shield` alone, work that is refused after its caller has gone prints a traceback.
+With `asyncio.shield` alone, work that is refused after its caller was cancelled prints a traceback.
 """
 
 import asyncio
@@ -14,11 +14,11 @@ __all__ = ["shielded", "unattended"]
 Result = TypeVar("Result")
 
 _running: set[asyncio.Future[Any]] = set()
-"""The event loop itself keeps no task alive."""
+"""The event loop keeps only weak references to tasks."""
 
 
 async def shielded(work: "Coroutine[Any, Any, Result] | asyncio.Future[Result]") -> Result:
-    """What the work returns or raises; cancelling the caller leaves it running."""
+    """Returns or raises what the work does; cancelling the caller leaves it running."""
     future = asyncio.ensure_future(work)
     try:
         await asyncio.wait({future})
@@ -29,7 +29,7 @@ async def shielded(work: "Coroutine[Any, Any, Result] | asyncio.Future[Result]")
 
 
 def unattended(work: "Coroutine[Any, Any, Any] | asyncio.Future[Any]") -> asyncio.Future[Any]:
-    """Work whose result is of no interest: a refusal is dropped, a bug is left to the event loop to report."""
+    """Run work whose result is not needed: a refusal is dropped, a bug is reported by the event loop."""
     future = asyncio.ensure_future(work)
     _running.add(future)
     future.add_done_callback(_ended)

@@ -1,4 +1,4 @@
-"""Slices of long work on the event loop: others have their turn after each."""
+"""Slices of long work on the event loop, with a pause for other tasks after each."""
 
 import types
 from collections.abc import AsyncIterator, Generator, Iterable
@@ -7,22 +7,22 @@ from typing import TypeVar
 __all__ = ["SLICE", "Pace", "in_slices", "others_turn"]
 
 SLICE = 100
-"""Items that are looked at without a pause: some tenths of a millisecond, as most take some microseconds."""
+"""Items processed without a pause: a few tenths of a millisecond, as most items take some microseconds."""
 
 STEPS = 1000
-"""Of a microsecond or two."""
+"""Steps of one or two microseconds each."""
 
 Item = TypeVar("Item")
 
 
 @types.coroutine
 def others_turn() -> Generator[None]:
-    """Let the event loop go round once."""
+    """Yield to the event loop once."""
     yield
 
 
 async def in_slices(items: Iterable[Item], size: int = SLICE) -> AsyncIterator[Item]:
-    """All items, with a pause behind every `size` of them. What they are part of may change in it."""
+    """All items, with a pause after every `size` of them. Their collection may change during a pause."""
     for number, item in enumerate(items, 1):
         yield item
         if number % size == 0:
@@ -30,7 +30,7 @@ async def in_slices(items: Iterable[Item], size: int = SLICE) -> AsyncIterator[I
 
 
 class Pace:
-    """Pauses for long work whose items are of very different sizes: one after each `steps` of work."""
+    """Pauses for long work whose items differ in size: one after each `steps` of work."""
 
     def __init__(self, steps: int = STEPS) -> None:
         self._steps = self._left = steps

@@ -1,4 +1,4 @@
-"""Staged append: records of one partition that have their offsets, to be written together with something else."""
+"""Staged append: stamped records of one partition that share a journal entry with other operations."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
@@ -16,14 +16,14 @@ __all__ = ["NO_IDS", "BatchIds", "StagedAppend"]
 
 
 class BatchIds(Protocol):
-    """What goes with a batch whose records may have ids. Between `begin` and `end` other batches know of them."""
+    """The record ids of a batch. Between `begin` and `end` they are visible to other batches."""
 
     def join(self, partition: int, base_offset: int, timestamp_ns: int) -> "tuple[bytes, Decision]":
-        """Originals of records that are not in the batch any more, and the events of those that are."""
+        """The originals of records that are no longer in the batch, and the events of those that are."""
 
     def begin(self) -> None: ...
     def end(self) -> None:
-        """The batch is written, or was refused; may be called again when its sync fails."""
+        """The batch is written or was refused; may be called again when its sync fails."""
 
 
 class _NoIds:
@@ -42,10 +42,10 @@ NO_IDS = _NoIds()
 
 
 class StagedAppend:
-    """See `goqueue.engine.state_log.Append`; `operations` and `events` are written together.
+    """Implements `goqueue.engine.state_log.Append`; `operations` and `events` are written together.
 
-    The events are applied when they are written, before the records can be read: there is no moment at which a delayed
-    record, or one of an open transaction, is visible.
+    The events are applied when they are written, before the records become readable, so a delayed record or one of an
+    open transaction is never visible too early.
     """
 
     __slots__ = ("_partition", "batch", "events", "finished", "ids", "next_offset", "operations", "pending", "size")
@@ -60,10 +60,10 @@ class StagedAppend:
         self.pending = pending
         self.next_offset = pending.next_offset
         self.size = 0
-        """Bytes of records that users published; those of the broker do not count."""
+        """Bytes of records that clients published; those of the broker itself do not count."""
         self.ids: BatchIds = NO_IDS
         self.finished: Callable[[], None] | None = None
-        """Called once it is confirmed."""
+        """Called once the append is confirmed."""
 
     def begin(self) -> None:
         self._partition.begin_staged(self)

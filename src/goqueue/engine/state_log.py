@@ -1,4 +1,4 @@
-"""State log: the one way to change a state machine.
+"""State log: the only way to change a state machine.
 
 A change takes the lock of its owner, decides, and submits the events as one journal entry. They are applied when the
 entry is written, so memory is never ahead of the journal: a refused entry changes nothing. The caller is answered when
@@ -21,13 +21,13 @@ from goqueue.errors import GoQueueError
 __all__ = ["NOTHING_ELSE", "Also", "Append", "Decision", "MachineOwner", "Owner", "Release", "StateLog"]
 
 OPERATION_BYTES = 64
-"""About what an operation takes in the journal beside its payload."""
+"""Estimated size of an operation in the journal, without its payload."""
 
 Event = TypeVar("Event")
 
 
 class Owner(Protocol):
-    """A state machine or a part of one whose changes are decided one at a time."""
+    """A state machine, or a part of one, whose changes are decided one at a time."""
 
     @property
     def stream(self) -> str: ...
@@ -43,17 +43,18 @@ Decision = Sequence[tuple[Owner, Any]]
 
 
 class Append(Protocol):
-    """Records that have their offsets, for the end of one log; see `goqueue.engine.partition`.
+    """Stamped records for the end of one log; see `goqueue.engine.partition`.
 
-    Nothing may be staged for the same log before `begin`, called when the entry was submitted, or `withdraw`, called
-    when that was refused. Then follow `written`, if the entry was written, and `finish` in any case.
+    Nothing else may be staged for this log before `begin`, called after the entry was submitted, or `withdraw`, called
+    when the submission was refused. After `begin`, `written` follows if the entry was written, and `finish` in any
+    case.
     """
 
     @property
     def operations(self) -> Entry: ...
     @property
     def events(self) -> "Decision":
-        """Do not demand a sync: whoever publishes says how durable records are to be."""
+        """These events demand no sync: the publisher chooses the durability of records."""
 
     @property
     def size(self) -> int: ...
@@ -64,19 +65,19 @@ class Append(Protocol):
 
 
 def _nothing() -> None:
-    """Nothing follows."""
+    """Default of `Also.written`."""
 
 
 def _ignored(refusal: GoQueueError | None) -> None:
-    """Nothing follows."""
+    """Default of `Also.done`."""
 
 
 class Also(NamedTuple):
-    """What is in the same journal entry as a decision, and what follows from it."""
+    """Operations in the same journal entry as a decision, and callbacks."""
 
     operations: Entry = ()
     events: Decision = ()
-    """Of other owners, applied after the decision's own; their locks are not needed."""
+    """Events of other owners, applied after the decision's own; their locks are not needed."""
     appends: Sequence[Append] = ()
     durable: bool = False
     """Answer after fsync, even if no event demands it."""
@@ -106,7 +107,7 @@ class MachineOwner:
 
 
 class StateLog:
-    """Owners of state machines, and their changes."""
+    """The owners of state machines, and their changes."""
 
     def __init__(self, streams: Streams) -> None:
         self.streams = streams
@@ -114,7 +115,8 @@ class StateLog:
         self.commit: GroupCommit
 
     def owner(self, stream: str, part: str = "") -> MachineOwner:
-        """The same one as long as it is in use. Changes of different parts do not wait for each other."""
+        """The owner of a stream or of a part of it, the same object while it is in use. Parts do not wait for each
+        other."""
         found, machine = self._owners.get((stream, part)), self.streams.machine(stream)
         if found is None or found.machine is not machine:
             needs_sync = self.streams.kind(stream).needs_sync
@@ -124,9 +126,9 @@ class StateLog:
     async def change(
         self, owner: Owner, decide: Callable[[], Sequence[Event]], also: Callable[[], Also] | None = None
     ) -> Sequence[Event]:
-        """The events decided, once they are as durable as they must be; without events nothing is written.
+        """Returns the events decided, once they are durable as demanded; without events nothing is written.
 
-        `also` is asked right after the decision. Once submitted the change happens, even if the caller is cancelled.
+        `also` is called right after the decision. A submitted change happens even if the caller is cancelled.
         """
         await owner.lock.acquire()
         return await self.change_locked(owner, decide, also)
@@ -134,7 +136,7 @@ class StateLog:
     async def change_locked(
         self, owner: Owner, decide: Callable[[], Sequence[Event]], also: Callable[[], Also] | None = None
     ) -> Sequence[Event]:
-        """As `change`, for the holder of the lock. It is released as soon as the entry is written or refused."""
+        """Like `change`, for the holder of the lock, which is released as soon as the entry is written or refused."""
         reply: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         events = self.begin(owner, decide, partial(resolve, reply), also)
         if events:
@@ -146,7 +148,7 @@ class StateLog:
     async def change_together(
         self, owners: Sequence[Owner], decide: Callable[[], Decision], also: Callable[[], Also] | None = None
     ) -> Decision:
-        """As `change`, for a decision about several owners; all callers name any two of them in the same order."""
+        """Like `change`, for a decision about several owners. All callers must take their locks in the same order."""
         release = Release()
         reply: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         try:
@@ -162,7 +164,7 @@ class StateLog:
         return decided
 
     async def settled(self, owner: MachineOwner) -> None:
-        """Wait for the durability of all changes so far: their effects can be read as soon as they are written."""
+        """Wait until all changes so far are durable; they can be read as soon as they are written."""
         reply = owner.last_change
         if reply is not None and not reply.done():
             await asyncio.wait((reply,))
@@ -174,7 +176,8 @@ class StateLog:
         tell: Done,
         also: Callable[[], Also] | None = None,
     ) -> Sequence[Event]:
-        """As `change_locked`, for callers that do not wait: `tell` is called in the end, unless there are no events."""
+        """Like `change_locked`, for callers that do not wait: `tell` is called at the end, unless there are no
+        events."""
         release = Release(owner.lock.release)
         try:
             events = decide()
@@ -195,7 +198,7 @@ class StateLog:
         tell: Done,
         release: Callable[[], None] = _nothing,
     ) -> None:
-        """Write events that hold whatever is decided beside them, or under locks that the caller has.
+        """Write events that need no decision, or whose locks the caller holds.
 
         `release` is called as soon as the entry is written or refused, `tell` when it is as durable as it must be.
         """
@@ -225,7 +228,7 @@ class StateLog:
 
 
 class _Submission(NamedTuple):
-    """What happens when an entry is written, and when its durability is known."""
+    """Callbacks of an entry: when it is written, and when its durability is known."""
 
     events: Decision
     also: Also

@@ -1,10 +1,10 @@
-"""State machines and their streams of events: recovery feeds them, checkpoints take their snapshots.
+"""Streams of state machines: recovery replays their events, checkpoints take their snapshots.
 
 A stream is named after its machine; a kind is a family of streams with a common prefix. Machines of which there is one
-for each log or group are made when they are first used.
+for each log or group are created on first use.
 
-Snapshots of very many small machines, or of one with very many parts, are made ahead of a checkpoint, in slices; when
-the checkpoint begins, only what changed since is made again. Streams of a kind that is bundled share the snapshots of
+Snapshots of many small machines, or of one with many parts, are made in slices ahead of a checkpoint. When the
+checkpoint begins, only the changes since then are snapshotted again. Streams of a bundled kind share the snapshots of
 256 units, as 100,000 files would take minutes: a unit is named `bundle/KIND/NUMBER`, and its payload is a msgpack map
 of the snapshots of its streams.
 """
@@ -30,11 +30,11 @@ _encode = msgspec.msgpack.Encoder().encode
 _bundles = msgspec.msgpack.Decoder(dict[str, bytes])
 
 Touched = tuple[str, Hashable]
-"""A stream, and a part of its machine if that has parts."""
+"""A stream and, if its machine has parts, one of them."""
 
 
 class Machine(Protocol):
-    """What a state machine offers here; `apply` is its only writer."""
+    """The interface of state machines; `apply` is the only writer."""
 
     def apply(self, event: Any, /) -> object: ...
     def snapshot(self) -> Any: ...
@@ -42,11 +42,11 @@ class Machine(Protocol):
 
 
 class Parted(Machine, Protocol):
-    """A machine whose snapshot is a sequence of one snapshot for each of its parts, in any order."""
+    """A machine whose snapshot is a sequence of snapshots of its parts, in any order."""
 
     def part_keys(self) -> list[Any]: ...
     def part(self, key: Any, /) -> Any:
-        """None when it is gone."""
+        """None if the part no longer exists."""
 
 
 def _always(_: Any) -> bool:
@@ -54,7 +54,7 @@ def _always(_: Any) -> bool:
 
 
 class Kind:
-    """How a family of machines is made and how its events and snapshots are read: as values of the types given."""
+    """A family of machines: how they are created, and the types of their events and snapshots."""
 
     def __init__(
         self,
@@ -72,31 +72,32 @@ class Kind:
         self.events = msgspec.msgpack.Decoder[Any](events)
         self.snapshots = msgspec.msgpack.Decoder[Any](snapshots)
         self.make = make
-        """Makes the machine of a stream."""
+        """Creates the machine of a stream."""
         self.needs_sync = needs_sync
-        """True for events acknowledged only after fsync; a power cut may take back the others."""
+        """True for events acknowledged only after fsync; a power failure may take back the others."""
         self.is_bundled = is_bundled
-        """There may be very many of these, each small."""
+        """There may be very many machines of this kind, each small."""
         self.is_frozen = is_frozen
-        """A snapshot is quickly made of values that never change, so it can be encoded later, in a thread."""
+        """The snapshot consists of immutable values and is quick to take, so it can be encoded later, in a thread."""
         self.part_of = part_of
-        """The part of its machine that an event is about: then the machine is a `Parted`."""
+        """The part of its machine that an event changes; then the machine is a `Parted`."""
 
 
 class Streams:
-    """All machines by stream; see `goqueue.engine.ports.Recovery` for how they come back after a restart."""
+    """All machines by stream; `goqueue.engine.ports.Recovery` describes how a restart restores them."""
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
         self._kinds = tuple(kinds)
         self._machines: dict[str, Machine] = {}
         self._changes: dict[str, int] = {}
-        """How often each stream, or unit, changed since its last snapshot; those not in here need none."""
+        """Number of changes of each stream or unit since its last snapshot; a stream that is absent has none."""
         self._units: dict[str, str] = {}
-        """The unit of each stream that is bundled."""
+        """The unit of each bundled stream."""
         self._alone: set[str] = set()
-        """Streams with a snapshot of their own that an older version made: it goes when their unit has them."""
+        """Bundled streams that have a snapshot of their own, from an older version. It is removed once their unit has
+        them."""
         self._touched: set[Touched] | None = None
-        """What changed since snapshots began to be made ahead."""
+        """Changes since snapshots began to be made ahead."""
         self._ahead: dict[str, dict[str, bytes]] = {}
         """By unit."""
         self._parts_ahead: dict[str, dict[Hashable, bytes]] = {}
@@ -111,11 +112,11 @@ class Streams:
         return found
 
     def machines(self, prefix: str) -> list[tuple[str, Machine]]:
-        """Those there are of one kind, with their streams."""
+        """The machines of one kind, with their streams."""
         return [(stream, machine) for stream, machine in self._machines.items() if stream.startswith(prefix)]
 
     def event(self, stream: str, event: Any) -> StateEvent:
-        """The event as storage takes it; the stream will be in the next checkpoint."""
+        """The event as storage takes it. The stream is part of the next checkpoint."""
         if stream not in self._machines:
             self.machine(stream)
         unit = self._units.get(stream, stream)
@@ -126,7 +127,7 @@ class Streams:
         return StateEvent(stream, _encode(event))
 
     def end(self, stream: str) -> StateEvent:
-        """The event of a stream that ends; what comes under its name later is another one's. Once written, `remove`."""
+        """The event that ends a stream; a later stream of this name is a new one. Call `remove` once it is written."""
         self.changed(stream)
         return StateEvent(stream, b"")
 
@@ -137,7 +138,7 @@ class Streams:
             self._units.pop(stream, None)
 
     def changed(self, stream: str) -> None:
-        """It will be in the next checkpoint."""
+        """Include the stream in the next checkpoint."""
         unit = self._units.get(stream, stream)
         self._changes[unit] = self._changes.get(unit, 0) + 1
         if self._touched is not None:
@@ -170,10 +171,10 @@ class Streams:
     # Checkpoints.
 
     def begin_round(self, *, is_first: bool) -> tuple[int, Iterable[Touched]]:
-        """Of what to make snapshots ahead, by `make_ahead`: how much that is, and what.
+        """Begin a round of `make_ahead`: returns the number of snapshots and what to make.
 
-        Between writes, so that all events so far are applied. The first round is about everything, the next ones about
-        what changed since the one before.
+        Called between writes, so that all events so far are applied. The first round covers everything, later ones the
+        changes since the round before.
         """
         if self._touched is not None and not is_first:
             again, self._touched = self._touched, set()
@@ -207,9 +208,9 @@ class Streams:
                 members[stream] = _encode(machine.snapshot())
 
     def begin_snapshots(self) -> tuple[dict[str, Payload | None], dict[str, int]]:
-        """Snapshots of what changed, None for what is gone; and a note of how far they go.
+        """Snapshots of what changed, None for removed streams; and the change counts that they cover.
 
-        Between writes. What was not made ahead is made now; the rest is put together when it is asked for.
+        Called between writes. Missing snapshots are made now; bundles are encoded when their payload is asked for.
         """
         for what in self.begin_round(is_first=self._touched is None)[1]:
             self.make_ahead(what)
@@ -234,7 +235,7 @@ class Streams:
         return _encode(machine.snapshot())
 
     def finish_snapshots(self, noted: dict[str, int]) -> None:
-        """The snapshots are durable: only what changed after them needs another."""
+        """The snapshots are durable: only later changes need another one."""
         self._alone = {stream for stream in self._alone if self._units.get(stream, "") not in noted}
         for stream, changes in noted.items():
             if self._changes.get(stream) == changes:
@@ -250,7 +251,7 @@ def _with_each(streams: Iterable[str]) -> Iterator[Touched]:
 
 
 def _read(stream: str, decoder: msgspec.msgpack.Decoder[Any], content: bytes) -> Any:
-    """Checksums have been compared before, so what cannot be read was written differently."""
+    """Decode. Checksums were verified before, so a failure means that another version wrote the data."""
     try:
         return decoder.decode(content)
     except msgspec.MsgspecError as error:

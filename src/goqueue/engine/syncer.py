@@ -1,6 +1,6 @@
-"""Makes what was written durable: right on the event loop where that is quick, or in a thread that answers there.
+"""Syncer: makes written data durable, on the event loop if the disk is fast, otherwise in a thread.
 
-While the thread is busy, to ask it costs nothing: it syncs again as soon as it is through, without having slept.
+Requests made while the thread syncs are merged: it syncs once more when it has finished, without sleeping in between.
 """
 
 import asyncio
@@ -18,27 +18,27 @@ __all__ = ["Syncer"]
 
 NS_PER_S = 1_000_000_000
 QUICK_NS = 3_000_000
-"""A disk that needs longer is not waited for on the event loop."""
+"""On a slower disk the event loop does not sync itself."""
 
 
 class Syncer:
-    """Use as a context manager; `done` is called in the event loop after each sync, with its result or its error."""
+    """Use as a context manager; `done` is called on the event loop after each sync, with its result or its error."""
 
     def __init__(self, storage: Storage, clock: Clock) -> None:
         self._storage = storage
         self._clock = clock
         self.seconds = Histogram(SECONDS)
-        """How long each sync took."""
+        """Duration of each sync."""
         self._loop = asyncio.get_running_loop()
         self._requests: SimpleQueue[bool] = SimpleQueue()
         self._is_asked = False
         self.usual_ns = 0
-        """How long a sync has taken of late."""
+        """Recent duration of a sync."""
         self.now_ns = clock.now_ns
         self._unanswered = 0
         self._thread = threading.Thread(target=self._run, name="gq-sync")
         self.may_run_here = True
-        """The thread has nothing to do, and the disk has been quick enough to wait for it."""
+        """True if the thread is idle and the disk has been fast enough to sync on the event loop."""
         self.done: Callable[[Lsn | Exception], None]
 
     def __enter__(self) -> Self:
@@ -50,13 +50,13 @@ class Syncer:
         self._thread.join()
 
     def run_here(self) -> None:
-        """Sync on the event loop, without two changes of threads."""
+        """Sync on the event loop, which saves two thread switches."""
         result, took_ns = self._sync()
         self.done(result)
         self._note(took_ns)
 
     def ask(self) -> None:
-        """Have everything synced that is written by now, in the thread."""
+        """Sync everything written so far, in the thread."""
         if not self._is_asked:
             self._is_asked = True
             self._unanswered += 1
@@ -65,7 +65,7 @@ class Syncer:
 
     def _run(self) -> None:
         while self._requests.get():
-            # Before the sync begins: whoever asks from here on may have written something that it does not reach.
+            # Cleared before the sync: a later request may follow a write that this sync does not cover.
             self._is_asked = False
             self._loop.call_soon_threadsafe(self._answer, *self._sync())
 
@@ -85,7 +85,7 @@ class Syncer:
         return result, max(0, self._clock.now_ns() - began)
 
     def _note(self, took_ns: int) -> None:
-        # One slow sync is forgotten after some quick ones.
+        # Decays, so that one slow sync is forgotten after some fast ones.
         self.usual_ns = max(took_ns, self.usual_ns - self.usual_ns // 8)
         self._look()
         self.seconds.add(took_ns / NS_PER_S)

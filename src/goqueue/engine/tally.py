@@ -1,7 +1,7 @@
-"""What happened to the records of each topic since the broker started, counted for whoever wants to watch it.
+"""Topic counters: what happened to the records of each topic since the broker started.
 
-Plain numbers that only grow: those who publish and deliver add to them once for each batch, and nothing else is done
-there. The counts of a topic go with it, so one made later under its name begins at nothing.
+Plain counters that only grow; publishing and delivery add to them once per batch and do nothing else here. The counters
+of a topic are deleted with it, so a later topic of this name starts at zero.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ __all__ = ["Tallies", "TopicTally"]
 
 
 class TopicTally:
-    """Of one topic."""
+    """The counters of one topic."""
 
     __slots__ = (
         "delivered",
@@ -30,24 +30,24 @@ class TopicTally:
 
     def __init__(self) -> None:
         self.published_records = 0
-        """Appended to the log and confirmed: by producers, by schedules, as dead letters, sent back from them."""
+        """Appended to the log and confirmed: by producers, by schedules, as dead letters and by redrives."""
         self.published_bytes = 0
         self.refused: dict[str, int] = {}
-        """Records that were not taken, by the code of the error."""
+        """Refused records, by error code."""
         self.fetched_records = 0
         """Read by offset, without a lease."""
         self.fetched_bytes = 0
         self.delivered = 0
-        """Leased to consumers; one that comes again counts again."""
+        """Leased to consumers; each redelivery counts."""
         self.delivered_bytes = 0
         self.expired = 0
-        """Too old to be delivered, in each group that met them."""
+        """Expired before delivery, counted in each group that met them."""
         self.redriven = 0
-        """Dead letters that were sent back to this topic."""
+        """Dead letters that were redriven to this topic."""
         self.fired = 0
-        """Delayed records that fell due."""
+        """Delayed records that became due."""
         self.queue = Tally()
-        """The sum over all groups, also of those that were deleted."""
+        """The sum over all groups, including deleted ones."""
 
     def refuse(self, code: str, records: int) -> None:
         self.refused[code] = self.refused.get(code, 0) + records
@@ -78,7 +78,7 @@ class TopicTally:
 
 
 class Tallies:
-    """Those of all topics that there are."""
+    """The counters of all topics."""
 
     def __init__(self) -> None:
         self._topics: dict[str, TopicTally] = {}
@@ -88,11 +88,11 @@ class Tallies:
         return iter(list(self._topics.items()))
 
     def of(self, topic: str) -> TopicTally:
-        """Of a topic that does not exist, one that nobody looks at: such names are anybody's to make up."""
+        """The counters of the topic. Unknown topics share one that is never read, as clients may send any name."""
         return self._topics.get(topic, self._nobodys)
 
     def open(self, topic: str) -> TopicTally:
-        """From here on it is counted."""
+        """Start counting the topic."""
         return self._topics.setdefault(topic, TopicTally())
 
     def close(self, topic: str) -> None:

@@ -1,7 +1,7 @@
-"""Timers: when the broker does what it does by itself. The only place of the engine that sleeps.
+"""Timers: run background jobs at their deadlines; the only place of the engine that sleeps.
 
-Each state machine says when it is due; the loop sleeps until the first of these deadlines. A deadline that is earlier
-than planned ends the sleep.
+Each state machine reports its next deadline; the loop sleeps until the earliest one. A new deadline that is earlier
+ends the sleep.
 """
 
 import asyncio
@@ -28,12 +28,12 @@ def _always() -> int:
 
 
 def idle_until(now: int) -> int:
-    """When an idle broker looks at something again; the same instants for all jobs, so that they wake it together."""
+    """When an idle broker looks at something again; the same times for all jobs, so that they wake it together."""
     return (now // IDLE_NS + 1) * IDLE_NS
 
 
 class TimedJob:
-    """Runs when its deadline has come, never beside itself, and rests for `pause_ms` after each run.
+    """Runs when its deadline has come, never overlapping itself, and rests for `pause_ms` after each run.
 
     A job without deadlines is due whenever it has rested.
     """
@@ -49,7 +49,7 @@ class TimedJob:
         self._is_running = False
 
     def due(self) -> int | None:
-        """When to run it next; None while it runs, and as long as nothing is planned."""
+        """The time of the next run; None while it runs or has no deadline."""
         if self._is_running:
             return None
         at = self._deadline()
@@ -67,7 +67,7 @@ class TimedJob:
 
 
 class Timers:
-    """One loop for all jobs; each run is a task, so that a long one holds up no other."""
+    """One loop for all jobs; each run is a task, so that a long one delays no other."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -76,18 +76,18 @@ class Timers:
         self._news = asyncio.Event()
 
     def add(self, *jobs: TimedJob) -> None:
-        """Run these, too."""
+        """Add jobs."""
         self._jobs += jobs
         self._news.set()
 
     def set(self, at: int) -> None:
-        """Something is due at this instant."""
+        """Note that something is due at this time."""
         if at < self._until:
             self._until = at
             self._news.set()
 
     async def run(self, failed: Callable[[str, GoQueueError], None]) -> None:
-        """Until cancelled. A job that fails is tried again later."""
+        """Run until cancelled. A job that fails is tried again later."""
         async with asyncio.TaskGroup() as group:
             while True:
                 self._news.clear()
@@ -116,7 +116,7 @@ class Timers:
             self._news.set()
 
     async def _sleep(self, now: InstantNs) -> None:
-        """Until the first deadline, or one that is earlier."""
+        """Sleep until the earliest deadline, or until one that is earlier is set."""
         left_ms = -(-(self._until - now) // NS_PER_MS)
         sleeping = asyncio.ensure_future(self._clock.sleep_ms(min(left_ms, LONGEST_SLEEP_MS)))
         news = asyncio.ensure_future(self._news.wait())

@@ -1,4 +1,4 @@
-"""Create, alter and delete topics: one atomic entry each, of the event and the logs it is about."""
+"""Topics: create, alter and delete them, with one atomic journal entry for the event and the logs it affects."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ INTERNAL_PREFIX = "__"
 
 
 async def create_topic(broker: Broker, name: TopicName, partitions: int, config: TopicConfig) -> Topic:
-    """Names that begin with two underscores are the broker's own."""
+    """Create a topic. Names that begin with two underscores are reserved for the broker."""
     if name.startswith(INTERNAL_PREFIX):
         raise InvalidRequest(f"{name} is a name for internal topics", hint="choose one that does not begin with __")
 
@@ -34,12 +34,12 @@ async def create_topic(broker: Broker, name: TopicName, partitions: int, config:
 
 
 def topic_size(broker: Broker, name: TopicName) -> int:
-    """Bytes of its segments on disk."""
+    """Size of the segments on disk, in bytes."""
     return sum(partition.log.size for partition in broker.partitions(name))
 
 
 async def amend_topic(broker: Broker, name: TopicName, amend: Callable[[TopicConfig], TopicConfig]) -> Topic:
-    """Alter some settings and leave the others, also those that someone else is altering at the same time."""
+    """Alter some settings and leave the others, including those that another caller alters at the same time."""
 
     def follow() -> None:
         for partition in broker.partitions(name):
@@ -53,13 +53,13 @@ async def amend_topic(broker: Broker, name: TopicName, amend: Callable[[TopicCon
 
 
 async def delete_topic(broker: Broker, name: TopicName) -> None:
-    """With everything kept about it, so that a topic made later under its name starts with nothing."""
+    """Delete the topic and all its state, so that a later topic of this name starts empty."""
 
     def delete() -> Also:
         partitions = broker.partitions(name)
         ends: list[Operation] = []
         for one in partitions:
-            # Also of machines with nothing to remember: what is on disk of them may still speak of records long gone.
+            # Also end streams of empty machines: their snapshots on disk may still describe records that are gone.
             ends += [broker.streams.end(stream(one.id)) for stream in PARTITION_STREAMS]
             ends += broker.queues.end(broker.queues.of_log(one.id))
         forgotten = broker.ids.recent.forget(name)
@@ -71,7 +71,7 @@ async def delete_topic(broker: Broker, name: TopicName) -> None:
 
 
 async def _change(broker: Broker, decide: Callable[[], CatalogEvent], also: Callable[[], Also]) -> None:
-    """A caller that goes away does not keep groups from hearing of the change."""
+    """Shielded: groups are refreshed even if the caller is cancelled."""
 
     async def change() -> None:
         await broker.state_log.change(broker.state_log.owner(CATALOG), lambda: [decide()], also)

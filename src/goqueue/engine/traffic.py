@@ -1,4 +1,4 @@
-"""What clients ask of each listener: how many are connected, what they asked, how it ended and how long it took."""
+"""Request metrics of each listener: connections, requests, outcomes and durations."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,14 +11,14 @@ __all__ = ["FAILED", "OK", "REFUSED", "Acceptor", "ListenerTraffic", "Meter", "T
 
 OK = "ok"
 REFUSED = "refused"
-"""The request was not right, or not right now."""
+"""The request was invalid, or not possible in the current state."""
 FAILED = "failed"
-"""The broker could not do what it should be able to: storage, disk, a bug."""
+"""The broker failed: storage, disk or a bug."""
 NS_PER_S = 1_000_000_000
 
 
 class Meter:
-    """Requests of one kind: how they ended, and how long they took unless they wait for something to happen."""
+    """Requests of one kind: their outcomes and, unless they wait for an event, their durations."""
 
     __slots__ = ("failed", "ok", "refused", "seconds")
 
@@ -37,18 +37,18 @@ class Meter:
             self.failed += 1
 
     def took(self, duration_ns: int) -> None:
-        # The clock of a machine may be set back.
+        # The system clock may be set back.
         self.seconds.add(max(0, duration_ns) / NS_PER_S)
 
 
 class ListenerTraffic:
-    """Kinds of requests are those that the listener knows, so there are only so many."""
+    """The kinds of requests are those that the listener knows, so their number is bounded."""
 
     def __init__(self, clock: Clock) -> None:
         self.now_ns = clock.now_ns
         self.connections = 0
         self.most_connections = 0
-        """0 while the listener is not there."""
+        """0 while the listener is not running."""
         self.refused_connections = 0
         self._meters: dict[str, Meter] = {}
 
@@ -66,7 +66,7 @@ class ListenerTraffic:
 
     @property
     def requests(self) -> dict[tuple[str, str], int]:
-        """How many there were, by kind and outcome."""
+        """Number of requests, by kind and outcome."""
         counted = (
             (kind, outcome, number)
             for kind, meter in tuple(self._meters.items())
@@ -76,25 +76,25 @@ class ListenerTraffic:
 
     @property
     def seconds(self) -> dict[str, Histogram]:
-        """By kind, of those that do not wait for something to happen."""
+        """Durations by kind, of requests that do not wait for an event."""
         return {kind: meter.seconds for kind, meter in tuple(self._meters.items()) if any(meter.seconds.counts)}
 
 
 class Acceptor(Protocol):
-    """Gives a listener its connections, within the limit of the traffic it was made with."""
+    """Accepts the connections of a listener, within the limit of its traffic."""
 
     def serve(self, make: Callable[[], asyncio.BaseProtocol], refusal: bytes) -> None:
-        """From now on: a protocol for each connection, and `refusal` for those beyond the limit."""
+        """Start: `make` makes a protocol for each connection, and connections beyond the limit are sent `refusal`."""
 
     def close(self) -> None:
-        """Accept no more."""
+        """Stop accepting connections."""
 
     async def wait_closed(self) -> None:
-        """Until connections that were accepted have their protocol."""
+        """Wait until all accepted connections have their protocol."""
 
 
 class Traffic:
-    """One for each kind of listener."""
+    """The traffic of all listeners."""
 
     def __init__(self, clock: Clock) -> None:
         self.http = ListenerTraffic(clock)
@@ -106,5 +106,5 @@ class Traffic:
         return ("http", self.http), ("native", self.native), ("schemas", self.schemas), ("grpc", self.grpc)
 
     def requests(self) -> int:
-        """How many have been answered so far, whatever the answer was."""
+        """Number of requests answered so far, with any outcome."""
         return sum(sum(listener.requests.values()) for _, listener in self.listeners())

@@ -1,8 +1,8 @@
-"""Which records readers must skip now, and how far they may go: the one rule, for pages, fetches and the queue.
+"""Visibility: the records that readers skip and the offset at which they stop; one rule for pages, fetches and queues.
 
-In this order: markers that the broker writes for itself are never shown; a record is hidden while it is delayed, and
-for good when its delay was cancelled; while its transaction is open; and for good when that was aborted. Readers stop
-in front of the first record of an open transaction. Those who ask for uncommitted records see all but the first two.
+In this order: control records are never shown; a record is hidden while it is delayed, and for good if its delay was
+cancelled; while its transaction is open; and for good if that was aborted. Readers stop at the first record of an open
+transaction. Readers of uncommitted records see all but control records and delayed ones.
 """
 
 from pyroaring import BitMap64
@@ -27,49 +27,49 @@ __all__ = [
 
 
 def end_of(partition: Partition, isolation: Isolation = Isolation.COMMITTED) -> int:
-    """Up to where records may be read now."""
+    """The end of the records that may be read now."""
     return partition.stable_offset if isolation is Isolation.COMMITTED else partition.high_watermark
 
 
 def hidden(partition: Partition, first: int, end: int, isolation: Isolation = Isolation.COMMITTED) -> BitMap64:
-    """Those from `first` up to and without `end`. May be called from any thread, once the records can be read."""
+    """The hidden offsets from `first` up to, not including, `end`. Thread-safe for records that can be read."""
     found = partition.delays.hidden(first, end)
     outcomes = partition.outcomes
     if outcomes:
         found |= outcomes.hidden(first, end) if isolation is Isolation.COMMITTED else outcomes.markers(first, end)
     start = partition.log.start_offset
     if start > first:
-        # Retention has taken these while somebody read them, and what was known of them too.
+        # Retention has dropped these, with their state, during the read.
         found.add_range(first, min(start, end))
     return found
 
 
 def hidden_sets(partition: Partition) -> tuple[BitMap64, BitMap64]:
-    """Of the records up to the stable offset, those that are delayed, and those that are never shown.
+    """The delayed records below the last stable offset, and those that are never shown.
 
-    These are not copies where that can be avoided: not to be changed, and not to be kept.
+    Where possible these are not copies: do not change or keep them.
     """
     delays, outcomes = partition.delays, partition.outcomes
     over = delays.never_due()
     if not outcomes:
         return delays.pending(), over
-    # Below the stable offset no transaction is open.
+    # Below the last stable offset no transaction is open.
     return delays.pending(), outcomes.unreadable | over if over else outcomes.unreadable
 
 
 def hides_nothing(partition: Partition, first: int) -> bool:
-    """Whether `hidden` is empty for all from `first` on, as mostly."""
+    """Whether `hidden` is empty for all records from `first` on, which is the usual case."""
     return not partition.delays.hides_any and not partition.outcomes and partition.log.start_offset <= first
 
 
 def skipped_runs(partition: Partition, first: int, end: int, isolation: Isolation = Isolation.COMMITTED) -> Runs:
-    """As `hidden`, as runs: the first offset of each and how many."""
+    """Like `hidden`, as runs: the first offset of each and their number."""
     found = hidden(partition, first, end, isolation)
     return runs_of(found) if found else ()
 
 
 def is_waiting(partition: Partition, offset: int) -> bool:
-    """Whether the record is hidden for now only. One that was cancelled is not: nobody needs to wait for it."""
+    """Whether the record is hidden only for now. A cancelled one is not waiting, as it never becomes visible."""
     if partition.outcomes.is_never(offset):
         return False
     status = partition.delays.lookup(offset)
@@ -84,9 +84,9 @@ def is_never(partition: Partition, offset: int) -> bool:
 
 
 def certain_before(partition: Partition) -> tuple[int, BitMap64]:
-    """Up to where it is certain of each record whether it is ever seen, and those of them that never are.
+    """The offset before which it is certain whether each record is ever visible, and the records that never are.
 
-    Markers are not among these: the log keeps them.
+    Control records are not among them: the log keeps those.
     """
     pending = partition.delays.first_pending()
     end = partition.stable_offset if pending is None else min(pending, partition.stable_offset)

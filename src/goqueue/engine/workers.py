@@ -1,8 +1,8 @@
-"""Workers of groups: consumers that take from queues without being members, as far as the broker has heard of them.
+"""Workers of groups: consumers that poll queues without being members.
 
-A worker is a consumer on one connection. It is there from its first poll until the connection closes, or until it has
-neither polled nor held a lease for the session time. A consumer that holds leases and has no connection any more counts
-too, until it has none. Nothing of this is written down.
+A worker is a consumer on one connection. It is known from its first poll until the connection closes, or until it has
+neither polled nor held a lease for the session time. A consumer that holds leases but has no connection counts as long
+as it holds them. Workers are kept in memory only.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from goqueue.model.ids import InstantNs
 __all__ = ["WorkerClient", "WorkerView", "Workers"]
 
 MOST_OF_CLIENT = 100
-"""Consumers that are remembered of one connection; a proxy may have many of them. The oldest makes room."""
+"""Consumers remembered for each connection, as a proxy may have many. The oldest is forgotten first."""
 NS_PER_MS = 1_000_000
 
 
@@ -27,15 +27,15 @@ Protocol = Literal["native", "http", "grpc"]
 
 
 class WorkerView(msgspec.Struct, frozen=True):
-    """A worker as an operator sees it. Of one that only holds leases the connection is not known."""
+    """A worker as an operator sees it. The connection is unknown for one that only holds leases."""
 
     consumer: str
     protocol: Protocol | Literal[""] = ""
     address: str = ""
     since: InstantNs | None = None
-    """When it was first heard of on its connection."""
+    """Time of its first poll on the connection."""
     in_flight: int | None = None
-    """Records that it has leased; None when several connections use the same consumer id."""
+    """Records that it has leased; None if several connections use the same consumer id."""
 
 
 class _Heard:
@@ -63,7 +63,7 @@ class WorkerClient:
         self._heard: dict[tuple[str, str], _Heard] = {}
 
     def heard(self, group: str, consumer: str, wait_ms: int) -> None:
-        """The consumer polls, and may wait for `wait_ms`."""
+        """Note that the consumer polls and may wait for `wait_ms`."""
         now = self._workers.now_ns()
         known = self._heard.get((group, consumer))
         if known is None:
@@ -83,7 +83,7 @@ class WorkerClient:
 
 
 class Workers:
-    """Of all groups."""
+    """The workers of all groups."""
 
     def __init__(self, queues: QueueStates, now_ns: Callable[[], InstantNs]) -> None:
         self._queues = queues
@@ -91,10 +91,10 @@ class Workers:
         self._by_group: dict[str, dict[_Heard, None]] = {}
 
     def __len__(self) -> int:
-        """How many are remembered."""
+        """Number of workers remembered."""
         return sum(map(len, self._by_group.values()))
 
-    # What connections say.
+    # Calls of connections.
 
     def client(self, protocol: Protocol, address: str) -> WorkerClient:
         return WorkerClient(self, protocol, address)
@@ -109,16 +109,16 @@ class Workers:
             if not there:
                 del self._by_group[one.group]
 
-    # What there is to see.
+    # Queries.
 
     def count(self, group: Group) -> int:
-        """How many serve the group; quick where none does."""
+        """Number of workers of the group; quick if there are none."""
         if group.name not in self._by_group and not self._queues.consumers(group.name):
             return 0
         return len(self._connected(group)) + len(self._holders(group))
 
     def of(self, group: Group, most: int) -> list[WorkerView]:
-        """At most `most` of them: those on connections first, the oldest first."""
+        """At most `most` workers: those on connections first, the oldest first."""
         connected = self._connected(group)
         leased = self._queues.consumers(group.name)
         same = Counter(one.consumer for one in connected)
@@ -136,7 +136,7 @@ class Workers:
         return views + [WorkerView(consumer, in_flight=leased[consumer]) for consumer in holders]
 
     def _connected(self, group: Group) -> list[_Heard]:
-        """Those that are still there; the others are forgotten. Beside members there are no workers."""
+        """The workers that are still active; the others are forgotten. A group with members has no workers."""
         now, leased = self.now_ns(), self._queues.consumers(group.name)
         there = self._by_group.get(group.name, {})
         for one in [one for one in there if one.until < now and one.consumer not in leased]:
@@ -145,6 +145,6 @@ class Workers:
         return [] if group.member_count else list(there)
 
     def _holders(self, group: Group) -> list[str]:
-        """Consumers with leases that are no members and are on no connection."""
+        """Consumers with leases that are neither members nor on a connection."""
         known = {one.consumer for one in self._by_group.get(group.name, ())}
         return sorted(one for one in self._queues.consumers(group.name) if one not in known and one not in group)

@@ -1,7 +1,7 @@
-"""Leases of plain records: given without a task, and written together with those of other workers.
+"""Leases of plain records: granted without a task, and written together with those of other workers.
 
-Records are plain when none is hidden, retried or in key order, and the log has them in memory or in a block that was
-read before. All others are found by `goqueue.engine.queue.take`.
+Records are plain if none is hidden, retried or in key order, and they are in memory or in a block read before. All
+others are found by `goqueue.engine.queue.take`.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class _Granted(NamedTuple):
 
 
 def lease_at_once(broker: Broker, state: QueueState, polls: Sequence[PollAtOnce]) -> Change | None:
-    """A lease for each poll that finds at least as many records as it needs; the others are told None."""
+    """A lease for each poll that finds at least `least` records; the other polls are answered with None."""
     granted: list[_Granted] = []
     failure: Exception | None = None
     try:
@@ -44,7 +44,7 @@ def lease_at_once(broker: Broker, state: QueueState, polls: Sequence[PollAtOnce]
             broker.queues.check_there(state)
             granted = _Leasing(broker, state, polls[0].partition).run(polls)
     except GoQueueError:
-        # Group or topic have gone away meanwhile: they are told so in the usual way.
+        # Group or topic were deleted meanwhile: the regular path reports it.
         pass
     except Exception as error:
         failure = error
@@ -57,7 +57,7 @@ def lease_at_once(broker: Broker, state: QueueState, polls: Sequence[PollAtOnce]
 
 
 class _Leasing:
-    """Several leases in a row, each of what those before leave."""
+    """Several leases in a row, each of the records that the previous ones leave."""
 
     def __init__(self, broker: Broker, state: QueueState, partition: Partition) -> None:
         self._broker = broker
@@ -66,10 +66,10 @@ class _Leasing:
         self._now = broker.clock.now_ns()
         self._end = partition.stable_offset
         self._frontiers: dict[int, int] = {}
-        """Of lanes that they take from."""
+        """Of the lanes that they take from."""
 
     def run(self, polls: Sequence[PollAtOnce]) -> list[_Granted]:
-        """Up to the first one for which there is not enough."""
+        """Grant leases up to the first poll for which there are too few records."""
         granted: list[_Granted] = []
         if not self._is_plain():
             return granted
@@ -138,6 +138,6 @@ def _end(broker: Broker, state: QueueState, poll: PollAtOnce) -> None:
 
 
 def may_take(broker: Broker, group: str) -> bool:
-    """Whether workers may: not while it is paused, and not beside members, to whom the partitions belong."""
+    """Whether workers may take: not while the group is paused or has members, which own the partitions."""
     found = broker.groups.group(group)
     return not found.is_paused and not found.member_count

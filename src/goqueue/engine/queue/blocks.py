@@ -1,8 +1,8 @@
-"""Blocks of records that were read lately, for lanes: what one lane skips is what the others come for next.
+"""Block cache: recently read blocks of the log, shared by priority lanes.
 
-Records of a lane lie scattered over the log, so a poll reads far more than it takes. Whole blocks are kept for the
-polls to come: they save finding the place, reading and checking it. Records in the log do not change; whoever asks
-knows which of them are still to be delivered.
+The records of a lane are scattered over the log, so a poll reads far more than it takes. Whole blocks are kept for
+later polls, which saves seeking, reading and verifying them again. Records in the log do not change; the caller knows
+which of them are still to be delivered.
 """
 
 import threading
@@ -22,13 +22,13 @@ Picked = tuple[bytes, bytes]
 """Records, and the offsets of those that were found, packed as 64-bit integers."""
 
 WIDTHS = (2048, 512, 128)
-"""How many offsets a block may have, as many as fit: to begin a read is what makes small ones dear."""
+"""Offsets in a block, the most that fit: starting a read is what makes small blocks expensive."""
 BLOCK_BYTES = 512 * 1024
 MOST_BLOCKS = 32
 
 
 class Block(NamedTuple):
-    """All records there are of its offsets; those of the next one begin at `end`."""
+    """All existing records from `first` up to, not including, `end`."""
 
     records: Buffer
     first: int
@@ -36,19 +36,20 @@ class Block(NamedTuple):
 
 
 def widths_of(typical_bytes: int) -> Sequence[int]:
-    """How many records of that size may be a block, the most first: near the end of the log there is none so wide."""
+    """Possible widths for records of this size, the widest first: near the end of the log only narrow blocks are
+    complete."""
     return [width for width in WIDTHS if width * typical_bytes <= BLOCK_BYTES]
 
 
 class Blocks:
-    """The last ones read, at most 16 MiB. May be used from any thread."""
+    """The blocks read last, at most 16 MiB. Thread-safe."""
 
     def __init__(self) -> None:
         self._blocks: OrderedDict[tuple[Partition, int, int], Block] = OrderedDict()
         self._lock = threading.Lock()
 
     def block(self, partition: Partition, offset: int, width: int, typical_bytes: int) -> Block | None:
-        """The block of that width with this offset; None when it is not complete yet, or too large to be kept."""
+        """The block of that width with this offset; None if it is not complete yet, or too large to be kept."""
         key = (partition, width, offset // width)
         with self._lock:
             found = self._blocks.get(key)
@@ -64,23 +65,22 @@ class Blocks:
         return read
 
     def forget(self, partition: Partition) -> None:
-        """The partition is closed: what is kept of it would keep all of its state in memory."""
+        """Drop the blocks of a closed partition, which would keep its state in memory."""
         with self._lock:
             for key in [key for key in self._blocks if key[0] is partition]:
                 del self._blocks[key]
 
 
 def is_complete(partition: Partition, offset: int, width: int) -> bool:
-    """Whether all records are written of the block of that width with this offset, and none is gone."""
+    """Whether all records of the block of that width with this offset are written, and none is dropped."""
     first = offset - offset % width
     return first >= partition.log.start_offset and first + width <= partition.high_watermark
 
 
 def pick_from_block(partition: Partition, first: int, end: int, wanted: bytes, typical_bytes: int) -> Picked | None:
-    """The records of a block that have these offsets, packed, and which of the offsets those are.
+    """The records of a block with these packed offsets, and which of the offsets were found.
 
-    Most often all of them are there, and then nothing else of the block has to be checked. None when the block cannot
-    be read at once.
+    Usually all are found, and the rest of the block need not be verified. None if the block cannot be read in one go.
     """
     with suppress(CorruptBatch):
         found = codec.pick(partition.log.peek(first, _likely_bytes(end - first, typical_bytes)), wanted)
@@ -91,12 +91,12 @@ def pick_from_block(partition: Partition, first: int, end: int, wanted: bytes, t
 
 
 def _likely_bytes(width: int, typical_bytes: int) -> int:
-    """What is typical is more than the average; most often less than that will do."""
+    """The typical size is above the average, so usually less is enough."""
     return min(7 * typical_bytes * width // 8, BLOCK_BYTES)
 
 
 def read_block(partition: Partition, offset: int, width: int, typical_bytes: int) -> Block | None:
-    """As `Blocks.block`, without keeping it."""
+    """Like `Blocks.block`, without caching."""
     if not is_complete(partition, offset, width):
         return None
     first = offset - offset % width
@@ -104,7 +104,7 @@ def read_block(partition: Partition, offset: int, width: int, typical_bytes: int
     for size in (_likely_bytes(width, typical_bytes), BLOCK_BYTES):
         chunk = partition.log.read(first, size, end)
         if chunk.damage:
-            # Only a plain read can say what that means.
+            # Only a plain read can report the damage.
             return None
         if chunk.next_offset >= end:
             return Block(chunk.records, first, end)

@@ -1,4 +1,4 @@
-"""The breakers of all groups: who sends dead letters how fast, and which groups were paused for it."""
+"""Circuit breakers of all groups: their rates of dead letters, and the groups that were paused for them."""
 
 from collections import deque
 from typing import NamedTuple
@@ -12,7 +12,7 @@ MOST_NEWS = 1000
 
 
 class Tripped(NamedTuple):
-    """A group that was paused, for the operator to learn of."""
+    """A group whose breaker tripped, for the operator."""
 
     group: str
     topic: str
@@ -24,17 +24,17 @@ class Tripped(NamedTuple):
 
 
 class Breakers:
-    """Nothing is kept of topics that have no limit."""
+    """Topics without a limit have no breaker."""
 
     def __init__(self) -> None:
         self._breakers: dict[tuple[str, str], Breaker] = {}
         self.tripped: deque[Tripped] = deque()
-        """Groups that are to be paused."""
+        """Groups to pause."""
         self.news: deque[Tripped] = deque(maxlen=MOST_NEWS)
-        """Groups that were paused, until somebody has told the operator."""
+        """Groups that were paused and that the observer does not know yet."""
 
     def add(self, group: str, topic: str, count: int, limit: int | None, *, now: InstantNs) -> None:
-        """So many dead letters more."""
+        """Count dead letters."""
         if limit is None:
             self._breakers.pop((group, topic), None)
             return
@@ -44,6 +44,6 @@ class Breakers:
             self.tripped.append(Tripped(group, topic, limit))
 
     def forget(self, group: str) -> None:
-        """The group is deleted."""
+        """Forget a group that was deleted."""
         for key in [one for one in self._breakers if one[0] == group]:
             del self._breakers[key]

@@ -1,4 +1,4 @@
-"""Pause the groups whose breakers have tripped, until somebody has looked and resumes them."""
+"""Pausing of groups whose circuit breaker has tripped, until an operator resumes them."""
 
 from contextlib import suppress
 
@@ -10,7 +10,7 @@ __all__ = ["pause_tripped"]
 
 
 async def pause_tripped(broker: Broker) -> None:
-    """Also called from time to time: whoever tripped a breaker may be gone before the group is paused."""
+    """Pause the groups. Also called periodically, as the caller that tripped a breaker may have been cancelled."""
     breakers = broker.breakers
     while breakers.tripped:
         tripped = breakers.tripped.popleft()

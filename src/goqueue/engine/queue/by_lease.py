@@ -1,4 +1,4 @@
-"""Settle records by the lease they were given with, as runs of offsets."""
+"""Settlement by lease: the records of a lease, given as runs of offsets."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
@@ -22,27 +22,27 @@ SettleAction = Literal["ack", "nack", "reject", "extend", "release"]
 
 
 class LeaseOutcome(msgspec.Struct, frozen=True):
-    """What became of the records of one lease."""
+    """The outcome for the records of one lease."""
 
     committed_offset: int = 0
-    """Everything before it is done."""
+    """Every record before it is settled."""
     in_flight: int = 0
     dead: int = 0
-    """So many went to the dead letters."""
+    """Number of records moved to the dead letters."""
     dead_letter_topic: str | None = None
     deadline: InstantNs | None = None
-    """Until when they are the consumer's, of an extension."""
+    """The new deadline of an extended lease."""
 
 
 def check_runs(leases: Iterable[Sequence[tuple[int, int]]], others: int = 0) -> None:
-    """Before they are written out: a few bytes can name more offsets than there is memory.
+    """Check runs before they are expanded: a few bytes can name more offsets than fit into memory.
 
-    So many `others` are named beside them, one by one.
+    `others` is the number of offsets named one by one in the same request.
     """
     total = others
     for runs in leases:
         if len(runs) > 1 and (packed := codec.unfold(runs, MOST_SETTLED)) is not None:
-            # Quicker than to look at each of them here.
+            # Faster than a loop over the runs.
             total += len(packed) // OFFSET_BYTES
             continue
         counts = [count for _, count in runs]
@@ -78,7 +78,8 @@ async def settle_lease(
 def acknowledge_at_once(
     broker: Broker, lease: settle.Lease, answer: Callable[[LeaseOutcome | Exception], None]
 ) -> bool:
-    """As `settle_lease` with an acknowledgement, for those who do not wait; not for records that are followed."""
+    """Like `settle_lease` with an acknowledgement, for callers that do not wait. Returns False if records are
+    traced."""
     if is_followed(broker, lease.log):
         return False
 
@@ -94,6 +95,6 @@ def _outcome(
 ) -> LeaseOutcome:
     state = broker.queues.get(lease.group, lease.log)
     if state is None:
-        # Deleted in this very moment.
+        # Deleted just now.
         return LeaseOutcome(0, 0, dead, topic, deadline)
     return LeaseOutcome(state.delivery.floor, state.delivery.leased_count, dead, topic, deadline)

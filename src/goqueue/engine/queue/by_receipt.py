@@ -1,4 +1,4 @@
-"""Settle records by their receipts: many in a request, one by one in effect."""
+"""Settlement by receipts: many in a request, settled independently."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -24,29 +24,29 @@ __all__ = [
 ]
 
 MOST_RECEIPTS = 10_000
-"""In one request: each is a text to be taken apart, unlike the offsets of a lease."""
+"""In one request: each receipt is a text to parse, unlike the offsets of a lease."""
 
 Said = Callable[[Receipt], dict[str, Any]]
 Act = Callable[[settle.Lease], Awaitable[Said]]
-"""Does something with the records of one lease; returns what to say of each."""
+"""Settles the records of one lease; returns the outcome fields of each record."""
 
 
 class ReceiptOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one record."""
+    """The outcome for one record."""
 
     log: LogId
     offset: int
     deliveries: int
     committed_offset: int
-    """Everything before it is done."""
+    """Every record before it is settled."""
     offset_advanced: bool
     in_flight: int
     is_dead: bool = False
     dead_letter_topic: str | None = None
     visible_at: InstantNs | None = None
-    """When it is tried again."""
+    """The time of the retry."""
     deadline: InstantNs | None = None
-    """Until when it is the consumer's, of an extension."""
+    """The new deadline of an extended lease."""
 
 
 async def ack_receipts(broker: Broker, texts: Sequence[str]) -> list[ReceiptOutcome | GoQueueError]:
@@ -103,7 +103,7 @@ async def release_receipts(broker: Broker, texts: Sequence[str]) -> list[Receipt
 
 
 def leases_of(texts: Iterable[str]) -> Iterator[settle.Lease]:
-    """The records of each lease together. Nothing is read before somebody asks for the first."""
+    """The receipts grouped into leases. Nothing is parsed before the first one is asked for."""
     offsets: dict[tuple[str, LogId, int, str], set[int]] = {}
     for text in texts:
         receipt = Receipt.parse(text)
@@ -121,7 +121,7 @@ def _key(receipt: Receipt) -> tuple[str, LogId, int, str]:
 
 
 async def _each(broker: Broker, texts: Sequence[str], act: Act) -> list[ReceiptOutcome | GoQueueError]:
-    """In the order in which they came."""
+    """One outcome for each receipt, in the order of the request."""
     outcomes: dict[int, ReceiptOutcome | GoQueueError] = {}
     leases: dict[tuple[str, LogId, int, str], list[tuple[int, Receipt]]] = {}
     for number, text in enumerate(texts):
@@ -142,7 +142,8 @@ async def _together(
     act: Act,
     outcomes: dict[int, ReceiptOutcome | GoQueueError],
 ) -> None:
-    """Those of one lease in one step; when that is refused, each for itself, so that one does not spoil the others."""
+    """Settle the records of a lease in one step; if that is refused, one by one, so that one does not affect the
+    others."""
     group, log, grant, token = _key(receipts[0][1])
     offsets = sorted({receipt.offset for _, receipt in receipts})
     before, _ = _standing(broker, group, log)
@@ -169,6 +170,6 @@ async def _together(
 
 
 def _standing(broker: Broker, group: str, log: LogId) -> tuple[int, int]:
-    """Up to where everything is done, and how many are under way; nothing of a queue deleted in this very moment."""
+    """The committed offset and the number of records in flight; zeros if the queue was just deleted."""
     state = broker.queues.get(group, log)
     return (0, 0) if state is None else (state.delivery.floor, state.delivery.leased_count)

@@ -1,6 +1,6 @@
-"""Dead letters: a record that cannot be processed goes to a topic of its own, with everything there is to know.
+"""Dead letters: records that cannot be processed are moved to a topic of their own, with their history.
 
-The copy and the end of the original are one entry of the journal: never in neither place, never in both.
+The copy and the settlement of the original share one journal entry: the record is never lost and never in both places.
 """
 
 from collections.abc import Sequence
@@ -46,11 +46,11 @@ DEAD_LETTER_HEADER = "goqueue-dead-letter"
 MOST_BYTES = 8 * 1024 * 1024
 REJECTED, FAILED, EXPIRED = "rejected", "failed too often", "expired"
 ERROR_TYPES = {REJECTED: ErrorType.REJECTED, FAILED: ErrorType.FAILED_TOO_OFTEN, EXPIRED: ErrorType.EXPIRED}
-"""How spans name these causes."""
+"""The error types of these causes in spans."""
 
 
 class DeadLetter(msgspec.Struct, frozen=True):
-    """Where a dead letter comes from, and why it is one. Kept as JSON in a header of the record."""
+    """The origin and the cause of a dead letter, stored as JSON in a header of the record."""
 
     topic: str
     partition: int
@@ -64,7 +64,7 @@ class DeadLetter(msgspec.Struct, frozen=True):
     failures: int
     history: tuple[Failure, ...] = ()
     headers_dropped: bool = False
-    """The record had no room for one more header, so its own are not there."""
+    """True if the record had no room for another header, so that its own headers were dropped."""
 
 
 def is_dead_letter_topic(name: str) -> bool:
@@ -72,24 +72,24 @@ def is_dead_letter_topic(name: str) -> bool:
 
 
 class Copies(NamedTuple):
-    """Letters, as they are written together, and the records that they are copies of."""
+    """Dead letters to write together, and the records they are copies of."""
 
     batch: bytearray
     letters: list[Record]
     dead: list[Place]
     moved: list[int]
-    """Also of records that are gone, and have no copy."""
+    """Includes records that are gone and have no copy."""
 
 
 class DeadLetters:
-    """Those of one group in one partition."""
+    """The dead letters of one group in one partition."""
 
     def __init__(self, broker: Broker, state: QueueState) -> None:
         self._broker = broker
         self._state = state
 
     async def move(self, grant: int, offsets: Sequence[int], reason: str, cause: str) -> str | None:
-        """All of them must be leased under the grant. The name of the topic they are in now."""
+        """Move records that are leased under the grant; returns the name of the dead-letter topic."""
         target = await self.target()
         left = sorted(offsets)
         while left:
@@ -97,7 +97,7 @@ class DeadLetters:
         return target.id.topic
 
     async def target(self) -> Partition:
-        """The partition for dead letters of this one; its topic is made when the first of them comes."""
+        """The partition for dead letters of this one; the topic is created with the first of them."""
         log = self._state.log
         origin = self._broker.catalog.topic(TopicName(log.topic))
         name = TopicName(origin.config.dead_letter_topic or f"{log.topic}{DEAD_LETTER_SUFFIX}")
@@ -109,14 +109,14 @@ class DeadLetters:
                 retention_ms=None,
                 max_value_bytes=origin.config.max_value_bytes,
             )
-            # Another one may be quicker.
+            # Another caller may be faster.
             with suppress(TopicExists):
                 await topics.create_topic(self._broker, name, origin.partitions, config)
         partitions = self._broker.partitions(name)
         return partitions[log.partition % len(partitions)]
 
     async def _move_some(self, target: Partition, grant: int, offsets: list[int], reason: str, cause: str) -> list[int]:
-        """As many as fit into one entry; returns the others."""
+        """Move as many as fit into one entry; returns the others."""
         state = self._state
         await state.lock.acquire()
         try:
@@ -144,7 +144,7 @@ class DeadLetters:
         return offsets[len(moved) :]
 
     async def copies(self, offsets: list[int], reason: str, cause: str) -> Copies:
-        """As many as fit into one entry."""
+        """Copies of as many records as fit into one entry."""
         log = self._state.log
         source = self._broker.partition(TopicName(log.topic), log.partition)
         found = await gather(self._broker, source, offsets, MOST_BYTES)
@@ -156,15 +156,15 @@ class DeadLetters:
         return Copies(batch, [letter for letter, _ in letters], dead, moved)
 
     def _delivery(self, record: Record, cause: str) -> int:
-        """Which one it died of; what has expired did not die of any."""
+        """The number of the last delivery; 0 for an expired record, which was not delivered."""
         return 0 if cause == EXPIRED else self._state.delivery.attempts_of(record.offset).deliveries
 
     def count(self, count: int, reason: str, cause: str) -> None:
-        """So many more, once they are certain."""
+        """Count dead letters, once they are written."""
         state, tally = self._state, self._state.tally
         tally.dead(count)
         if cause == EXPIRED:
-            # Nobody has failed at these: a group that was away for long must not be paused for it.
+            # Expiry is not a failure: a group that was away for long must not be paused for it.
             return
         if cause == REJECTED:
             tally.reject(count)
@@ -175,7 +175,7 @@ class DeadLetters:
             self._broker.breakers.add(state.group, state.log.topic, count, limit, now=self._broker.clock.now_ns())
 
     def _letter(self, record: Record, reason: str, cause: str) -> tuple[Record, bytes]:
-        """Also as bytes."""
+        """The letter, also encoded."""
         state = self._state
         attempts: Attempts = state.delivery.attempts_of(record.offset)
         origin = DeadLetter(
@@ -190,7 +190,7 @@ class DeadLetters:
             attempts.failures + (1 if cause == FAILED else 0),
             attempts.history,
         )
-        # Whoever takes it from there, or sends it back, wants it whatever its time was.
+        # The expiry does not apply to the letter, nor to the record when it is redriven.
         headers = tuple(one for one in record.headers if one[0] not in (DEAD_LETTER_HEADER, EXPIRES_HEADER))
         traced = with_trace(self._broker, state, record, self._delivery(record, cause), headers)
         for some in (traced, headers):

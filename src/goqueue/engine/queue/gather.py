@@ -1,4 +1,4 @@
-"""Read records by their offsets, which may lie side by side or far apart."""
+"""Reading of records by offset, adjacent or scattered."""
 
 import asyncio
 from array import array
@@ -24,22 +24,22 @@ LEAST_READ_BYTES = 1024
 INLINE_BYTES = 64 * 1024
 OFFSET_BYTES = 8
 WIDEST_GAP = 16
-"""Reading over a few records that are not wanted is cheaper than to begin anew behind them."""
+"""Reading over a few unwanted records is cheaper than starting another read after them."""
 POLLS_OF_A_BLOCK = 4
-"""To read a block and note where its records begin costs as much as to read twice what a poll wants of it."""
+"""Reading a block and indexing its records costs as much as reading twice what a poll wants of it."""
 
 
 class Gathered(NamedTuple):
-    """Records as they lie in the log, in the order of their offsets, and which of those asked for are there."""
+    """Records as stored in the log, ordered by offset, and the requested offsets that exist."""
 
     records: bytes
     offsets: Sequence[int]
     reached: int
-    """Everything asked for before this offset was looked for; less than all when the bytes did not suffice."""
+    """Every requested record before this offset was looked for; fewer than all if the byte limit was reached."""
 
 
 async def gather(broker: Broker, partition: Partition, offsets: Sequence[int], max_bytes: int) -> Gathered:
-    """At least one record, if there is any; the others within `max_bytes`."""
+    """At least one record, if any exists; more within `max_bytes`."""
     if not offsets:
         return Gathered(b"", [], 0)
     typical = _typical_bytes(partition)
@@ -50,16 +50,17 @@ async def gather(broker: Broker, partition: Partition, offsets: Sequence[int], m
 
 
 def _is_inline(partition: Partition, offsets: Sequence[int], typical: int) -> bool:
-    """Whether they are still in memory, and few: to ask a thread would take longer than to read them."""
+    """Whether the records are few and still in memory: then reading them is faster than a thread switch."""
     return offsets[0] >= partition.log.tail_offset and typical * len(offsets) <= INLINE_BYTES
 
 
 async def gather_lanes(
     broker: Broker, partition: Partition, lanes: Sequence[LanePart], max_bytes: int
 ) -> Gathered | None:
-    """As `gather`, for a backlog, lane by lane.
+    """Like `gather`, for a backlog, lane by lane.
 
-    None where there is no short way: the lanes overlap, they lie too near to the end, or not all of it is there.
+    None if there is no short way: the lanes overlap, lie too near the end of the log, or some of their records are
+    gone.
     """
     ordered = _one_behind_the_other(lanes)
     if ordered is None:
@@ -74,7 +75,7 @@ async def gather_lanes(
 
 
 def at_hand(broker: Broker, partition: Partition, lanes: Sequence[LanePart], max_bytes: int) -> Gathered | None:
-    """All records of these lanes, if nobody has to wait for them; they may lie at the end of the log."""
+    """All records of these lanes, if no read from disk is needed; they may lie at the end of the log."""
     ordered = _one_behind_the_other(lanes)
     if ordered is None:
         return None
@@ -88,7 +89,7 @@ def at_hand(broker: Broker, partition: Partition, lanes: Sequence[LanePart], max
 
 
 def _one_behind_the_other(lanes: Sequence[LanePart]) -> Sequence[LanePart] | None:
-    """None where they overlap."""
+    """The lanes ordered by offset; None if they overlap."""
     if len(lanes) == 1:
         return lanes
     ordered = sorted(lanes, key=_first_wanted)
@@ -110,7 +111,7 @@ def _lane_at_hand(broker: Broker, partition: Partition, wanted: LanePart, max_by
     except StopIteration as end:
         found: list[bytes] | None = end.value
     else:
-        # A thread would have to read some of it.
+        # Some of the records must be read by a thread.
         return None
     if found is None and _is_inline(partition, wanted.offsets, typical):
         return _end_at_hand(broker, partition, wanted.offsets, max_bytes, typical)
@@ -120,20 +121,20 @@ def _lane_at_hand(broker: Broker, partition: Partition, wanted: LanePart, max_by
 def _end_at_hand(
     broker: Broker, partition: Partition, wanted: Sequence[int], max_bytes: int, typical: int
 ) -> list[bytes] | None:
-    """Near the end of the log, where there are no blocks."""
+    """Records near the end of the log, where there are no complete blocks."""
     if isinstance(wanted, range):
         packed = array("q", wanted).tobytes()
         with suppress(CorruptBatch):
             records, there = codec.pick(partition.log.peek(wanted[0], typical * len(wanted)), packed)
             if there == packed:
-                # All of them, and checked: there is nothing else to find out.
+                # All of them, with checksums verified.
                 return [records]
     found = _gather(broker, partition, wanted, max_bytes, typical)
     return [found.records] if len(found.offsets) == len(wanted) else None
 
 
 async def _gather_lane(broker: Broker, partition: Partition, wanted: LanePart) -> list[bytes] | None:
-    """Out of blocks, which are kept for those who come next."""
+    """Read from blocks, which are kept for the polls to come."""
     typical = _typical_bytes(partition)
     loop = asyncio.get_running_loop()
     slices = _slices(broker, partition, wanted, typical)
@@ -150,7 +151,7 @@ async def _gather_lane(broker: Broker, partition: Partition, wanted: LanePart) -
 
 
 class _Unread(NamedTuple):
-    """A block that a thread has to read, as its segment is not the last one."""
+    """A block for a thread to read, as it is not in the last segment."""
 
     first: int
     width: int
@@ -160,7 +161,7 @@ class _Unread(NamedTuple):
 def _slices(
     broker: Broker, partition: Partition, wanted: LanePart, typical: int
 ) -> Generator[_Unread, None, list[bytes] | None]:
-    """Of the runs with these records, None where there is no short way; yields what has to be read meanwhile."""
+    """Slices of the runs with these records, None if there is no short way; yields the blocks to read."""
     widths = broker.lane_runs.widths(typical)
     lane, offsets, _ = wanted
     if isinstance(offsets, range):
@@ -183,7 +184,7 @@ def _slices(
 
 
 def _worth_while(partition: Partition, wanted: range, widths: Sequence[int]) -> Sequence[int]:
-    """What lies side by side is read as quickly in another way, unless several polls share what is read."""
+    """Adjacent records are read as fast directly, unless several polls share a block."""
     shared = [width for width in widths if width >= POLLS_OF_A_BLOCK * len(wanted)]
     return shared if shared and is_complete(partition, wanted[-1], shared[-1]) else ()
 
@@ -223,7 +224,7 @@ def _lane_run(
 
 
 def _typical_bytes(partition: Partition) -> int:
-    """What a record takes, on average and a little more."""
+    """Size of a record, a little above the average."""
     log = partition.log
     return 5 * log.size // (4 * max(1, log.next_offset - log.start_offset)) + 1
 
@@ -245,7 +246,8 @@ def _gather(broker: Broker, partition: Partition, offsets: Sequence[int], max_by
 def _pick_from_blocks(
     broker: Broker, partition: Partition, offsets: Sequence[int], picked: "_Picked", typical: int
 ) -> int:
-    """Out of blocks that others come for as well; how many were looked for while there were blocks, and room."""
+    """Pick records from blocks that other polls share; returns how many were looked for within blocks and byte
+    limit."""
     start = 0
     while start < len(offsets) and picked.room > 0:
         block = _block(broker, partition, offsets[start], typical)
@@ -263,7 +265,7 @@ def _block(broker: Broker, partition: Partition, offset: int, typical: int) -> B
 
 
 def _gather_cluster(partition: Partition, cluster: Sequence[int], picked: "_Picked", typical: int) -> int | None:
-    """Read once over all of them; where it ended when there was no room for more."""
+    """Read a range once; returns where it ended if the byte limit was reached, else None."""
     wanted = array("q", cluster).tobytes()
     at, end = cluster[0], cluster[-1] + 1
     while at < end:
@@ -275,7 +277,7 @@ def _gather_cluster(partition: Partition, cluster: Sequence[int], picked: "_Pick
         except OffsetOutOfRange:
             if at >= partition.log.start_offset:
                 raise _unreadable(partition, at) from None
-            # Retention has taken what lies before the start of the log.
+            # Retention has dropped the records before the start of the log.
             at = partition.log.start_offset
             continue
         if chunk.records:
@@ -291,7 +293,7 @@ def _is_scattered(cluster: Sequence[int]) -> bool:
 
 
 class _Picked:
-    """Records found so far, and how much room there is for more."""
+    """Records found so far, and the bytes left for more."""
 
     def __init__(self, max_bytes: int) -> None:
         self.room = max_bytes
@@ -307,13 +309,13 @@ class _Picked:
     def gathered(self, asked: Sequence[int], reached: int) -> Gathered:
         records, here = b"".join(self._parts), b"".join(self._offsets)
         if len(here) == OFFSET_BYTES * len(asked):
-            # All of them are there, as nearly always.
+            # All of them exist, as nearly always.
             return Gathered(records, asked, reached)
         return Gathered(records, array("q", here).tolist(), reached)
 
 
 def _unreadable(partition: Partition, offset: int) -> StorageBusy:
-    """Never to be taken for a record that is not there: that would be done with."""
+    """An unreadable record must not count as absent, as that would settle it."""
     return StorageBusy(f"record {offset} of {partition.id} cannot be read now")
 
 

@@ -1,4 +1,4 @@
-"""What there is to see of the lanes: of each priority, in each partition, for each group that takes from it."""
+"""Views of priority lanes, in each partition, for each group that takes from it."""
 
 import msgspec
 
@@ -24,7 +24,7 @@ class QueueLanes(msgspec.Struct, frozen=True):
 
 
 async def lanes_of(broker: Broker, *, group: str | None = None, topic: str | None = None) -> list[QueueLanes]:
-    """Of all groups and topics, or of those named."""
+    """The lanes of all groups and topics, or of those named."""
     states = [
         state
         for state in broker.queues

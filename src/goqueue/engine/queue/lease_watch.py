@@ -1,6 +1,6 @@
-"""Lease deadlines of all queues: which queue to look at next, and how many records are leased in all.
+"""Lease watch: the lease deadlines of all queues, and the number of leased records.
 
-Nobody has to look through all queues for the few whose leases end: there may be very many.
+A heap finds the few queues whose leases expire without a scan over all queues, of which there may be very many.
 """
 
 import heapq
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["LeaseWatch"]
 
 FEW = 64
-"""Entries that are not worth a search for outdated ones."""
+"""A heap of this size is not searched for outdated entries."""
 
 
 class LeaseWatch:
-    """A heap with one valid entry for each queue that has leases: it may be too early, never too late."""
+    """A heap with one valid entry for each queue with leases: it may be too early, never too late."""
 
     def __init__(self, set_timer: Callable[[InstantNs], None]) -> None:
         self._set_timer = set_timer
@@ -27,14 +27,14 @@ class LeaseWatch:
         self._count = 0
         self._outdated = 0
         self.leased = 0
-        """Records, in all queues."""
+        """Number of records, in all queues."""
 
     def __len__(self) -> int:
-        """Entries, outdated ones too: at most twice as many as queues, or a few."""
+        """Number of entries, including outdated ones: at most twice the number of queues, or a few."""
         return len(self._heap)
 
     def watch(self, state: "QueueState", deadline: InstantNs) -> None:
-        """A lease of the queue ends then."""
+        """Note that a lease of the queue expires at this time."""
         if state.looked_at is None or deadline < state.looked_at:
             self.forget(state)
             state.looked_at = deadline
@@ -43,14 +43,14 @@ class LeaseWatch:
             self._set_timer(deadline)
 
     def next_deadline(self) -> InstantNs | None:
-        """When to ask what is due; perhaps before a lease ends, never after."""
+        """When to ask what is due; perhaps before a lease expires, never after."""
         while self._heap and self._heap[0][2].looked_at != self._heap[0][0]:
             heapq.heappop(self._heap)
             self._outdated -= 1
         return self._heap[0][0] if self._heap else None
 
     def forget(self, state: "QueueState") -> None:
-        """The queue was deleted, or is watched from another instant on."""
+        """Drop the entry of a queue that was deleted, or that gets another one."""
         if state.looked_at is None:
             return
         state.looked_at = None
@@ -61,7 +61,7 @@ class LeaseWatch:
             self._outdated = 0
 
     def due(self, now: InstantNs) -> "list[QueueState]":
-        """Queues with leases whose time is up; they are due until these are taken back."""
+        """Queues with expired leases; they stay due until the leases are returned."""
         found: list[tuple[QueueState, InstantNs]] = []
         while self._heap and self._heap[0][0] <= now:
             at, _, state = heapq.heappop(self._heap)

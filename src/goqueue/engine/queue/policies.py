@@ -1,4 +1,4 @@
-"""Settings of a queue that a group has of its own."""
+"""Group policies: settings of a queue that a group overrides."""
 
 from goqueue.core.delivery.group_policies import GroupPolicy
 from goqueue.engine.broker import Broker
@@ -11,12 +11,12 @@ __all__ = ["set_policy", "settings_of"]
 
 
 def settings_of(broker: Broker, group: str, log: LogId) -> TopicConfig:
-    """The settings of the topic as they hold for the group."""
+    """The settings of the topic, with the overrides of the group."""
     return broker.policies.settings(group, broker.catalog.topic(TopicName(log.topic)).config)
 
 
 async def set_policy(broker: Broker, group: str, policy: GroupPolicy) -> GroupPolicy:
-    """For what is leased and what fails from now on."""
+    """Set the policy, for leases and failures from now on."""
     await remember_group(broker, group_name(group))
     await broker.state_log.change(broker.state_log.owner(POLICIES), lambda: broker.policies.set(group, policy))
     return broker.policies.of(group)

@@ -1,4 +1,4 @@
-"""Where a group stands in a partition, for those who count in offsets: lag, commits, resets, and members that go."""
+"""Committed offsets of queues: lag, commits, resets, and the leases of members that leave."""
 
 from collections.abc import Collection, Sequence
 
@@ -20,11 +20,11 @@ from goqueue.model.log import LogId
 __all__ = ["committed_offsets", "follow_group", "give_back_grant", "go_to"]
 
 SILENT_EVENTS = (MemberTold, OffsetsCommitted)
-"""They change nothing for a poll."""
+"""These change nothing for a poll."""
 
 
 def committed_offsets(broker: Broker, group: str) -> dict[LogId, int]:
-    """Where the group goes on; where it takes records from the queue, everything before is done."""
+    """The committed offsets of a group. In a queue, every record before the offset is settled."""
     kept = broker.groups.group_or_new(group).offsets
     found = {log: committed.offset for log, committed in kept.items()}
     for state in broker.queues.of_group(group):
@@ -34,7 +34,7 @@ def committed_offsets(broker: Broker, group: str) -> dict[LogId, int]:
 
 
 async def go_to(broker: Broker, group: str, log: LogId, offset: int) -> None:
-    """Somebody committed an offset: what lies before it is done with, and nothing behind it is."""
+    """Apply a committed offset to the queue: records before it are settled, and none from it on."""
     state = broker.queues.get(group, log)
     if state is None or not state.delivery.is_open:
         return
@@ -48,7 +48,7 @@ async def go_to(broker: Broker, group: str, log: LogId, offset: int) -> None:
 
 
 async def follow_group(broker: Broker, group: str, events: Sequence[GroupEvent]) -> None:
-    """Members went, or gave up partitions: what they had there is for the others. Polls that wait look again."""
+    """Return the leases of members that left or gave up partitions, and wake waiting polls."""
     for event in events:
         match event:
             case MemberRemoved(member_id=member):
@@ -71,7 +71,7 @@ async def _release(broker: Broker, consumer: str, states: Collection[QueueState]
 
 
 async def give_back_grant(broker: Broker, state: QueueState, number: int, reason: str) -> None:
-    """What is left of a grant, if there is still one under the number."""
+    """Return what is left of a grant, if it still exists."""
 
     def decide() -> DeliveryEvent | None:
         grant = state.delivery.grant(number)
@@ -83,6 +83,6 @@ async def give_back_grant(broker: Broker, state: QueueState, number: int, reason
     try:
         await broker.queues.change(state, decide)
     except GoQueueError:
-        # The disk is full, for example: they come back when their time is up.
+        # For example, the disk is full: the records return when their leases expire.
         return
     broker.queues.changed(state.group)

@@ -1,4 +1,4 @@
-"""Receipts: what a worker shows to acknowledge a record. Readable, and signed so that nobody can make one up."""
+"""Receipts: what a worker presents to settle a record. Readable, and signed so that they cannot be forged."""
 
 import hashlib
 import hmac
@@ -29,7 +29,7 @@ def _token(key: bytes, group: str, log: LogId, grant: int) -> str:
 
 
 class Receipt(NamedTuple):
-    """One record of one grant; the token vouches for the grant, which knows its records."""
+    """One record of one grant; the token authorizes the grant, which knows its records."""
 
     log: LogId
     offset: int
@@ -57,7 +57,7 @@ class Receipt(NamedTuple):
 
 
 class ReceiptKey:
-    """Made once and kept, as receipts are good beyond a restart."""
+    """Created once and stored, as receipts are valid across restarts."""
 
     def __init__(self) -> None:
         self._key = b""
@@ -67,7 +67,7 @@ class ReceiptKey:
         return bool(self._key)
 
     def token(self, group: str, log: LogId, grant: int) -> str:
-        # Mostly asked for twice: when it is given out, and when it is shown.
+        # Usually asked for twice: when the receipt is given out and when it is presented.
         return _token(self._key, group, log, grant)
 
     def check(self, group: str, log: LogId, grant: int, token: str) -> None:

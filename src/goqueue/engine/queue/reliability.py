@@ -1,4 +1,4 @@
-"""How deliveries fare: what is under way now, and what became of records since the broker started."""
+"""Queue statistics: records in flight now, and outcomes since the broker started."""
 
 import msgspec
 
@@ -10,19 +10,19 @@ __all__ = ["Reliability", "reliability"]
 
 
 class Reliability(msgspec.Struct):
-    """Of one group in one topic."""
+    """The statistics of one group in one topic."""
 
     group: str
     topic: str
     in_flight: int = 0
     waiting_for_retry: int = 0
     deferred: int = 0
-    """They wait for another record of their key."""
+    """Records that wait for another record of their key."""
     acked: int = 0
     nacked: int = 0
     rejected: int = 0
     expired: int = 0
-    """Not acknowledged in time."""
+    """Leases that expired."""
     dead_lettered: int = 0
     ready: int = 0
     lag: int = 0
@@ -43,7 +43,7 @@ class Reliability(msgspec.Struct):
 
 
 async def reliability(broker: Broker) -> list[Reliability]:
-    """By group and topic."""
+    """The statistics of all queues, by group and topic."""
     found: list[Reliability] = []
     async for load in group_loads(broker):
         if load.is_queue:

@@ -1,8 +1,8 @@
-"""The partitions of a topic as one group takes from them: whose turn it is, which need no look, and who waits.
+"""Ring of a topic's partitions for one group: their order, those without ready records, and waiting polls.
 
-A take begins where the one before has ended, so that a full partition does not take the whole limit for ever. With
-many partitions most have nothing for the group, most of the time: these leave the ring until something happens to
-them, and a take looks only at the others.
+A take begins where the previous one ended, so that a full partition does not use up each limit. Of many partitions most
+have nothing for the group, most of the time: these leave the ring until an event concerns them, and a take looks only
+at the others.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,19 +16,19 @@ from goqueue.model.ids import InstantNs
 __all__ = ["Pair", "Ring", "Rings"]
 
 MANY = 16
-"""With fewer partitions, to look at all of them costs less than to follow what happens to them."""
+"""With fewer partitions, looking at all of them costs less than following their events."""
 
 Pair = tuple[QueueState, Partition]
 
 
 class Ring:
-    """`states` and `partitions` are in the order of their numbers."""
+    """`states` and `partitions` are ordered by partition number."""
 
     def __init__(self, states: Sequence[QueueState], partitions: tuple[Partition, ...]) -> None:
         self.partitions = partitions
         self._pairs: list[Pair] = list(zip(states, partitions, strict=True))
         self._turns = dict.fromkeys(range(len(partitions)))
-        """Numbers of partitions, in the order in which they are looked at; those not in here have nothing ready."""
+        """Partition numbers in the order in which they are looked at; absent ones have nothing ready."""
         self._follows = len(partitions) >= MANY
         self._news: list[Callable[[], None]] = []
         self._waiters: dict[Callable[[], None], None] = {}
@@ -39,7 +39,7 @@ class Ring:
                 state.follow_events(partial(self._applied, number))
 
     def close(self) -> None:
-        """It is not used any more."""
+        """Stop following the partitions."""
         for number, (state, partition) in enumerate(self._pairs if self._follows else ()):
             partition.unwatch(self._news[number])
             state.follow_events(None)
@@ -49,7 +49,7 @@ class Ring:
     # Taking.
 
     def may_be_ready(self, now: Callable[[], InstantNs]) -> Iterator[Pair]:
-        """Each at most once, from the one whose turn it is on. Whoever has enough does not ask for the next."""
+        """Each partition at most once, in ring order. A caller that has enough stops iterating."""
         seen: set[int] = set()
         while self._turns and (number := next(iter(self._turns))) not in seen:
             seen.add(number)
@@ -64,32 +64,32 @@ class Ring:
                 self._turns[number] = None
 
     def any_open(self) -> QueueState | None:
-        """One that was taken from before, if there is any: all of them have the same order."""
+        """A queue that was taken from before, if any: all of them have the same order."""
         if self._open is None:
             self._open = next((state for state, _ in self._pairs if state.delivery.is_open), None)
         return self._open
 
     @property
     def is_without_key_order(self) -> bool:
-        """Whether the group has taken from here before, records in any order of their keys."""
+        """Whether the group has taken from this topic before, without key order."""
         state = self.any_open()
         return state is not None and not state.delivery.in_key_order
 
     def next_rested(self) -> InstantNs | None:
-        """When the next record that failed may be tried again."""
+        """The time at which the next failed record may be retried."""
         instants = (self._pairs[number][0].delivery.next_rested() for number in self._turns)
         return min((at for at in instants if at is not None), default=None)
 
-    # What happens.
+    # Events.
 
     def _came(self, number: int) -> None:
-        """There may be more to read in a partition that had nothing."""
+        """New records may be readable in a partition that had none."""
         self._pairs[number][1].unwatch(self._news[number])
         self._turns[number] = None
         self.wake_next()
 
     def _applied(self, number: int, event: DeliveryEvent) -> None:
-        """Most of what happens to a queue makes nothing ready."""
+        """Add the partition if the event may make records ready, which most events do not."""
         if number in self._turns or isinstance(event, Leased):
             return
         if isinstance(event, Settled) and not self._pairs[number][0].delivery.in_key_order:
@@ -98,15 +98,15 @@ class Ring:
         self._turns[number] = None
 
     def look_again(self, number: int) -> None:
-        """Something in a partition may be ready that was not published just now."""
+        """Add a partition where records may be ready that were not published just now."""
         if self._follows:
             self._pairs[number][1].unwatch(self._news[number])
         self._turns.setdefault(number)
 
-    # Waiting.
+    # Waiting polls.
 
     def watch(self, watcher: Callable[[], None]) -> None:
-        """Call one of the watchers whenever there may be something, until `unwatch`; then it has to `hand_on`."""
+        """Call one of the watchers whenever there may be records, until `unwatch`; it must then `hand_on`."""
         if not self._follows and not self._waiters:
             for partition in self.partitions:
                 partition.watch(self.wake_next)
@@ -121,7 +121,7 @@ class Ring:
             partition.unwatch(self.wake_next)
 
     def hand_on(self, now: InstantNs) -> None:
-        """Whoever was called, or took some, leaves this to the next one."""
+        """Wake the next watcher if there are still ready records."""
         if not self._waiters:
             return
         waiting = (self._pairs[number] for number in self._turns)
@@ -129,7 +129,7 @@ class Ring:
             self.wake_next()
 
     def wake_next(self) -> None:
-        """The one who waits for longest; all of them would find what is enough for one."""
+        """Wake the watcher that has waited longest; if all were woken, most would find nothing."""
         if self._waiters:
             watcher = next(iter(self._waiters))
             del self._waiters[watcher]
@@ -138,7 +138,7 @@ class Ring:
 
 
 class Rings:
-    """One for each group and topic that are taken from as a whole, made when it is first asked for."""
+    """One ring for each group and topic taken from as a whole, created on first use."""
 
     def __init__(self, queues: QueueStates) -> None:
         self._queues = queues
@@ -146,21 +146,21 @@ class Rings:
         queues.removed = self._removed
 
     def of(self, group: str, partitions: tuple[Partition, ...]) -> Ring:
-        """Of these partitions, which are all of their topic."""
+        """The ring of these partitions, which are all of their topic."""
         key = (group, partitions[0].id.topic)
         ring = self._rings.get(key)
         if ring is None or ring.partitions is not partitions:
-            # Those of a topic that was deleted were removed with it.
+            # The rings of a deleted topic were removed with it.
             states = [self._queues.of(group, partition.id) for partition in partitions]
             ring = self._rings[key] = Ring(states, partitions)
         return ring
 
     def find(self, group: str, topic: str) -> Ring | None:
-        """One that is there already."""
+        """The ring, if it exists already."""
         return self._rings.get((group, topic))
 
     def look_again(self, state: QueueState) -> None:
-        """Something may be ready there though nothing was applied and nothing published."""
+        """Look again at a queue where records may be ready without an event or a publish."""
         ring = self._rings.get((state.group, state.log.topic))
         if ring is not None:
             ring.look_again(state.log.partition)

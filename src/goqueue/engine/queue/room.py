@@ -1,4 +1,4 @@
-"""How much more a consumer may have that wants only so much at a time."""
+"""Room of a consumer that limits its own records in flight."""
 
 import asyncio
 import contextlib
@@ -9,7 +9,7 @@ __all__ = ["wait_for_room"]
 
 
 async def wait_for_room(broker: Broker, group: str, consumer: str, most: int, wait_ms: int) -> int:
-    """How many records the consumer has less than `most`; waits for one to be settled while it has all of them."""
+    """How many more records the consumer may take, up to `most` in flight; waits for a settlement if there are none."""
     room = most - broker.queues.in_flight(group, consumer)
     if room > 0:
         return room

@@ -1,4 +1,4 @@
-"""Look for records that a poll may have in one partition: of the lanes whose turn it is, visible, in time, in order."""
+"""Search for records that a poll may lease in one partition: by priority, visible, not expired, in key order."""
 
 import hashlib
 import re
@@ -27,16 +27,16 @@ from goqueue.model.topic import Expired, TopicName
 __all__ = ["Search", "may_expire"]
 
 MOST_DEFERRED = 10_000
-"""Records that wait for others of their keys: with more, those behind them are not looked at."""
+"""Records that wait for others of their keys: beyond this number, later records are not looked at."""
 MOST_PASSED = 10_000
 """Hidden records that one look passes over."""
 may_expire = re.compile(re.escape(EXPIRES_HEADER.encode())).search
-"""Finds what looks like an expiry among records. It takes a sixth of what `in` takes, which is felt: every record that
-is delivered is looked through."""
+"""Finds what looks like an expiry header. Every delivered record is scanned, and this takes a sixth of the time of
+`in`."""
 
 
 class Search:
-    """What one poll looks at in one partition."""
+    """The look of one poll at one partition."""
 
     def __init__(self, broker: Broker, state: QueueState, partition: Partition, limit: int, width: int) -> None:
         self._broker = broker
@@ -44,7 +44,7 @@ class Search:
         self._partition = partition
         self._limit = limit
         self._width = width
-        """How many to look at: more than to take, where those before were passed over for the order of their keys."""
+        """Records to look at: more than to take, if earlier ones were passed over for key order."""
         self._waiting: list[int] = []
         self._passed: list[tuple[int, int]] = []
         """Lane and offset of new records that are hidden."""
@@ -54,7 +54,7 @@ class Search:
         self._expired: list[Place] = []
         self.looked = Looked((), {})
         self.expired: list[int] = []
-        """They are leased with the others, and then moved to the dead letters."""
+        """Leased with the others, and then moved to the dead letters."""
 
     async def run(self, room: int) -> Gathered:
         delivery = self._state.delivery
@@ -67,7 +67,7 @@ class Search:
         over: list[int] = []
         frontiers: dict[int, int] = {}
         lanes = self._wanted(width, end, frontiers, over, now)
-        # With key order a poll looks at each record, whatever its lane.
+        # With key order, records are looked at one by one, whatever their lane.
         is_short = bool(lanes) and not delivery.in_key_order
         found = await gather_lanes(self._broker, self._partition, lanes, room) if is_short else None
         if found is None:
@@ -84,7 +84,7 @@ class Search:
         if delivery.in_key_order:
             found = self._put_in_key_order(found)
         if self.expired:
-            # Dead letters are moved out of a lease, as all others are.
+            # Dead letters are always moved out of a lease.
             keys = [*self.looked.keys, *(0 for _ in self.expired)] if self.looked.keys else ()
             self.looked = self.looked._replace(taken=[*self.looked.taken, *self.expired], keys=keys)
         if self._passed:
@@ -95,7 +95,7 @@ class Search:
     def _wanted(
         self, width: int, end: int, frontiers: dict[int, int], over: list[int], now: InstantNs
     ) -> list[LanePart]:
-        """What to take of each lane whose turn it is; how far that goes is noted in `frontiers`."""
+        """The records to take from each lane; the new frontiers are noted in `frontiers`."""
         delivery, next_of = self._state.delivery, self._broker.lane_runs.next
         is_plain = self._hides_nothing and not delivery.in_key_order and not delivery.has_again
         parts = []
@@ -108,7 +108,7 @@ class Search:
             offsets: Sequence[int] = self._again(lane, count, over)
             if len(offsets) < count:
                 new, frontier = self._new(lane, count - len(offsets), end)
-                # All that comes again lies before what is new.
+                # Redelivered records always lie before new ones.
                 offsets = [*offsets, *new] if offsets else new
                 if frontier is not None:
                     frontiers[lane] = frontier
@@ -117,7 +117,7 @@ class Search:
         return parts
 
     def _without_expired(self, found: Gathered, over: list[int], now: InstantNs) -> Gathered:
-        """Leave out records whose time is over: they are skipped, or go to the dead letters if the topic wants that."""
+        """Leave out expired records: they are skipped, or moved to the dead letters if the topic is configured so."""
         gone: list[int] = []
         for record in codec.decode(found.records):
             expiry = expiry_of(record.headers)
@@ -133,7 +133,7 @@ class Search:
         return Gathered(codec.pick(found.records, array("q", left).tobytes())[0], left, found.reached)
 
     def _again(self, lane: int, count: int, over: list[int]) -> list[int]:
-        """Records behind the frontier. Those that were cancelled in their sleep go to `over`."""
+        """Records before the frontier that are ready again. Those cancelled while hidden are added to `over`."""
         again = self._state.delivery.again(lane, count)
         if not again or self._hides_nothing:
             return again
@@ -142,7 +142,7 @@ class Search:
         return [offset for offset in again if offset not in never]
 
     def _new(self, lane: int, count: int, end: int) -> tuple[Sequence[int], int | None]:
-        """As many new records that are visible, and how far that has gone: hidden ones are passed over."""
+        """Up to `count` new visible records, and the new frontier: hidden records are passed over."""
         if self._hides_nothing:
             new = self._state.delivery.fresh(lane, count, end)
             return new, new[-1] + 1 if new else None
@@ -165,16 +165,16 @@ class Search:
         return visible, (visible[-1] if len(visible) == count else new[-1]) + 1
 
     def _note_passed(self) -> None:
-        """Hidden records, as far as the frontiers have come: delayed ones sleep, cancelled ones are done with."""
+        """Note hidden records up to the frontiers: delayed ones sleep, cancelled ones are settled."""
         frontiers = self.looked.frontiers
         passed = [offset for lane, offset in self._passed if offset < frontiers[lane]]
-        # One that has fallen due since it was passed sleeps, too; it is woken as soon as that is written down.
+        # A record that became due meanwhile sleeps, too; it is woken as soon as this is written.
         never = [offset for offset in passed if is_never(self._partition, offset)]
         asleep = sorted(set(passed).difference(never))
         self.looked = self.looked._replace(asleep=asleep, skipped=[*self.looked.skipped, *never])
 
     def _put_in_key_order(self, found: Gathered) -> Gathered:
-        """Leave out records of keys that are under way; they get their turn when those are done with."""
+        """Leave out records whose key is in flight; they follow when that is settled."""
         delivery = self._state.delivery
         first_new = delivery.frontier(NORMAL)
         taken: list[int] = []
@@ -184,7 +184,7 @@ class Search:
         frontiers = dict(self.looked.frontiers)
         for record in codec.decode(found.records):
             key = _key_hash(record.key)
-            # One that slept has not begun either, unlike others that come again.
+            # Unlike other redelivered records, one that was hidden has not begun.
             is_begun = record.offset < first_new and not delivery.is_asleep(record.offset)
             is_free = is_begun or key == 0 or (key not in begun and delivery.is_key_free(key))
             has_room = delivery.deferred_count + len(deferred) < MOST_DEFERRED
@@ -204,7 +204,7 @@ class Search:
         return Gathered(records, taken, found.reached)
 
     def _hold_back(self, frontiers: dict[int, int], lanes: Sequence[LanePart], reached: int) -> None:
-        """Where the bytes did not suffice, a lane is to be looked through from there the next time."""
+        """Where the byte limit was reached, the next look at a lane continues from there."""
         for lane, offsets, _ in lanes:
             first = max(reached, self._state.delivery.frontier(lane))
             left = next((offset for offset in offsets if offset >= first), None)
@@ -229,7 +229,7 @@ def _count_by_lane(lanes: Sequence[LanePart], taken: Sequence[int]) -> Mapping[i
 
 
 def _key_hash(key: bytes | None) -> int:
-    """0 is for records without a key."""
+    """0 for records without a key."""
     if key is None:
         return 0
     return int.from_bytes(hashlib.blake2b(key, digest_size=7).digest(), "big") | 1 << 56

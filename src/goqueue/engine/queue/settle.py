@@ -1,4 +1,4 @@
-"""What consumers say about the records they have: done, not done, never, not yet."""
+"""Settlement of leased records: ack, nack, reject, extend and release, and the return of expired leases."""
 
 import asyncio
 from array import array
@@ -46,14 +46,14 @@ __all__ = [
 NS_PER_MS = 1_000_000
 SWEPT_AT_ONCE = 10_000
 TIMEOUT = "timeout"
-"""What the span of a record says that was not acknowledged in time."""
+"""The error in the span of a record whose lease expired."""
 LARGEST_OFFSET = (1 << 63) - 1
 MOST_UNFOLDED = 10_000
-"""Offsets that are written out one by one, which is quicker for those that do not lie side by side."""
+"""Offsets listed one by one, which is faster if they are not adjacent."""
 
 
 class Lease(msgspec.Struct, frozen=True):
-    """Records of one grant, with the token that vouches for it."""
+    """Records of one grant, with the token that authorizes it."""
 
     group: str
     log: LogId
@@ -63,7 +63,7 @@ class Lease(msgspec.Struct, frozen=True):
 
 
 class Nacked(NamedTuple):
-    """What became of records that were not done."""
+    """The outcome of a nack: records to retry, and records that became dead letters."""
 
     visible_at: dict[int, InstantNs]
     dead: list[int]
@@ -71,7 +71,7 @@ class Nacked(NamedTuple):
 
 
 async def acknowledge(broker: Broker, lease: Lease) -> QueueState:
-    """Done for good. What is settled already stays so: an answer may have been lost on its way."""
+    """Acknowledge records. Repeating it is safe, as a reply may have been lost."""
     state, offsets = leased_records(broker, lease)
     start_ns = broker.clock.now_ns()
     acked: Settling | None = None
@@ -86,7 +86,7 @@ async def acknowledge(broker: Broker, lease: Lease) -> QueueState:
 
     def tell(failure: Exception | None) -> None:
         if reply.done():
-            # Whoever waited has gone away.
+            # The caller was cancelled.
             return
         if failure is None:
             reply.set_result(None)
@@ -102,7 +102,7 @@ async def acknowledge(broker: Broker, lease: Lease) -> QueueState:
 
 
 def acknowledge_soon(broker: Broker, lease: Lease, tell: Callable[[Exception | None], None]) -> QueueState:
-    """As `acknowledge`, for those who do not wait, and for records that nobody follows."""
+    """Like `acknowledge`, for callers that do not wait, and for records that are not traced."""
     state, offsets = leased_records(broker, lease)
 
     def settled(failure: Exception | None) -> None:
@@ -121,7 +121,7 @@ def _left_to_settle(state: QueueState, grant: int, offsets: BitMap64) -> Offsets
 
 
 def _settled(broker: Broker, state: QueueState) -> None:
-    """Those who wait for a record of the same key, or for less to be in flight, may go on."""
+    """Wake polls that wait for a record of the same key, or for room."""
     if state.delivery.in_key_order:
         broker.queues.changed(state.group)
     else:
@@ -133,22 +133,25 @@ def _is_over(state: QueueState, grant: int, offset: int, has_ended: Callable[[in
 
 
 async def nack(broker: Broker, lease: Lease, *, reason: str = "", pause_ms: int | None = None) -> Nacked:
-    """Not done: each is tried again after a pause, or goes to the dead letters when it has failed too often."""
+    """Return records for a retry after a pause; those that have failed too often become dead letters."""
     if pause_ms is not None and not 0 <= pause_ms <= LONGEST_VISIBILITY_MS:
-        raise InvalidRequest(f"a pause of {pause_ms} ms", hint=f"give 0 to {LONGEST_VISIBILITY_MS} ms")
+        raise InvalidRequest(
+            f"the pause must be between 0 and {LONGEST_VISIBILITY_MS} ms, got {pause_ms}",
+            hint="leave it out for the backoff of the topic",
+        )
     state, offsets = leased_records(broker, lease)
     returns = Returns(lease.grant, list(offsets), reason or "nack")
     return await _fail(broker, state, lambda: returns, pause_ms)
 
 
 async def reject(broker: Broker, lease: Lease, *, reason: str = "") -> str | None:
-    """Never: straight to the dead letters. The name of their topic, or None when the records are dropped.
+    """Move records to the dead letters; returns the name of their topic.
 
-    As with an acknowledgement, it may be said again.
+    As with an acknowledgement, repeating it is safe.
     """
     state, offsets = leased_records(broker, lease)
     left = [offset for offset in offsets if not _is_over(state, lease.grant, offset, state.delivery.has_buried)]
-    # Before the first is moved: all of them or none.
+    # Check first, so that all records are moved or none.
     state.delivery.settle({lease.grant: left})
     rejected: Settling | None = None
     if left and broker.tracing.is_on:
@@ -156,7 +159,7 @@ async def reject(broker: Broker, lease: Lease, *, reason: str = "") -> str | Non
     letters = DeadLetters(broker, state)
     topic = await letters.move(lease.grant, left, reason or "rejected", REJECTED)
     if not left:
-        # All of it was said before, which may not be durable yet; what is moved now becomes so after that.
+        # All of them were rejected before, which may not be durable yet.
         await broker.commit.durable()
     _settled(broker, state)
     if rejected is not None:
@@ -166,9 +169,12 @@ async def reject(broker: Broker, lease: Lease, *, reason: str = "") -> str | Non
 
 
 async def extend(broker: Broker, lease: Lease, visibility_ms: int) -> InstantNs:
-    """Not yet: the consumer needs more time, counted from now."""
+    """Extend a lease, counted from now."""
     if not 0 <= visibility_ms <= LONGEST_VISIBILITY_MS:
-        raise InvalidRequest(f"an extension by {visibility_ms} ms", hint=f"give 0 to {LONGEST_VISIBILITY_MS} ms")
+        raise InvalidRequest(
+            f"the extension must be between 0 and {LONGEST_VISIBILITY_MS} ms, got {visibility_ms}",
+            hint="extend again for more time",
+        )
     state, offsets = leased_records(broker, lease)
     deadline = InstantNs(broker.clock.now_ns() + visibility_ms * NS_PER_MS)
     await broker.queues.change(state, lambda: state.delivery.extend(lease.grant, offsets, deadline))
@@ -176,7 +182,7 @@ async def extend(broker: Broker, lease: Lease, visibility_ms: int) -> InstantNs:
 
 
 async def give_back(broker: Broker, lease: Lease) -> None:
-    """Untouched: the consumer stops, and somebody else may have them at once."""
+    """Release a lease: the records are untouched and may be leased again at once."""
     state, offsets = leased_records(broker, lease)
     returns = Returns(lease.grant, list(offsets), "given back")
     await broker.queues.change(state, lambda: state.delivery.give_back(returns, now=broker.clock.now_ns()))
@@ -184,9 +190,9 @@ async def give_back(broker: Broker, lease: Lease) -> None:
 
 
 async def return_overdue(broker: Broker) -> int:
-    """Take back what was not acknowledged in time; how many records that were.
+    """Return records whose leases have expired; returns their number.
 
-    What cannot be taken back, because the dead letters take no more say, does not hold up the rest.
+    A queue that fails, for example because a dead letter cannot be written, does not delay the others.
     """
     now = broker.clock.now_ns()
     count = 0
@@ -196,7 +202,7 @@ async def return_overdue(broker: Broker) -> int:
             try:
                 became = await _fail(broker, state, partial(_still_overdue, state, grant.number, offsets, now), 0)
             except UnknownReceipt:
-                # Acknowledged in this very moment, or all of it deleted.
+                # Acknowledged or deleted just now.
                 continue
             except GoQueueError as refusal:
                 failure = refusal
@@ -250,14 +256,14 @@ def retry_policy(broker: Broker, state: QueueState) -> RetryPolicy:
 
 
 def leased_records(broker: Broker, lease: Lease) -> tuple[QueueState, BitMap64]:
-    """Where the records are, and their offsets."""
+    """The queue of a lease, and its offsets."""
     broker.receipts.check(lease.group, lease.log, lease.grant, lease.token)
     state = broker.queues.get(lease.group, lease.log)
     if state is None:
         raise UnknownReceipt(f"the group {lease.group} takes nothing from {lease.log} any more")
     offsets = lease.offsets
     if not offsets:
-        raise InvalidRequest("a lease without a record", hint="name the records it is about")
+        raise InvalidRequest("a lease must name at least one record", hint="name the records to settle")
     if not isinstance(offsets, BitMap64):
         if min(offsets) < 0 or max(offsets) > LARGEST_OFFSET:
             raise UnknownReceipt(f"{lease.log} has no records {min(offsets)} to {max(offsets)}")
@@ -266,7 +272,7 @@ def leased_records(broker: Broker, lease: Lease) -> tuple[QueueState, BitMap64]:
 
 
 def offsets_of(runs: Sequence[tuple[int, int]], others: "array[int] | None" = None) -> BitMap64:
-    """The offsets of runs, each of which is given by its first one and how many they are, at least one; and others."""
+    """The offsets of runs, each given by its first offset and a length of at least one, and of others."""
     if not others:
         return _unfolded(runs)
     offsets = BitMap64(others)
@@ -279,7 +285,7 @@ def offsets_of(runs: Sequence[tuple[int, int]], others: "array[int] | None" = No
 
 def _unfolded(runs: Sequence[tuple[int, int]]) -> BitMap64:
     if len(runs) == 1 and 0 <= runs[0][0] <= LARGEST_OFFSET - runs[0][1]:
-        # As mostly.
+        # The usual case.
         first, count = runs[0]
         offsets = BitMap64()
         offsets.add_range(first, first + count)
@@ -296,4 +302,4 @@ def _unfolded(runs: Sequence[tuple[int, int]]) -> BitMap64:
 
 
 def _no_such_offsets() -> UnknownReceipt:
-    return UnknownReceipt(f"there are no records with such offsets, the largest is {LARGEST_OFFSET}")
+    return UnknownReceipt(f"offsets must be between 0 and {LARGEST_OFFSET}")

@@ -1,4 +1,4 @@
-"""Where a poll takes from: the partitions that a member has, or all of some topics, as workers do."""
+"""Sources of a poll: the partitions of a member, or all partitions of a worker's topics."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
@@ -16,24 +16,25 @@ __all__ = ["SomePartitions", "Source", "WholeTopics", "is_there"]
 
 
 class Source(Protocol):
-    """What a poll may look at. It may change while the poll waits: `renew` says so, and raises when nothing is left."""
+    """The partitions a poll may look at. They may change while it waits: `renew` updates them, and raises if none is
+    left."""
 
     def renew(self) -> None: ...
     def opened(self) -> Iterator[QueueState]:
-        """Queues that were taken from before, as many as tell whether the poll asks for the right order."""
+        """Queues that were taken from before, enough to check whether the poll asks for the right order."""
 
     def may_be_ready(self) -> Iterator[Pair]: ...
     def next_rested(self) -> InstantNs | None: ...
     def watch(self, watcher: Callable[[], None]) -> None:
-        """Call it when there may be more, until `unwatch`."""
+        """Call the watcher when there may be more, until `unwatch`."""
 
     def unwatch(self, watcher: Callable[[], None]) -> None: ...
     def hand_on(self) -> None:
-        """Others who wait may have what is left."""
+        """Leave what remains to other waiting polls."""
 
 
 class SomePartitions:
-    """Those of a member; nobody else waits for the same ones."""
+    """The partitions of a member; no other consumer waits for them."""
 
     def __init__(self, broker: Broker, group: str, logs: Sequence[LogId], may_have: Callable[[LogId], bool]) -> None:
         self._broker = broker
@@ -44,7 +45,7 @@ class SomePartitions:
         self.renew()
 
     def renew(self) -> None:
-        """Topics may be deleted while a poll waits, and made anew under the same name."""
+        """Topics may be deleted and created again under the same name while a poll waits."""
         there = [one for one in self._all if is_there(self._broker, one)]
         if self._all and not there:
             raise UnknownTopic(f"{self._all[0].id.topic} was deleted")
@@ -56,7 +57,7 @@ class SomePartitions:
 
     def may_be_ready(self) -> Iterator[Pair]:
         mine, clock = self._mine, self._broker.clock
-        # Each time another partition comes first, so that a full one does not take the whole limit for ever.
+        # Another partition comes first each time, so that a full one does not use up each limit.
         first = next(self._broker.fetch_turns) % max(1, len(mine))
         for state, partition in (*mine[first:], *mine[:first]):
             if not state.delivery.is_open or state.delivery.has_ready(partition.stable_offset, now=clock.now_ns()):
@@ -75,11 +76,11 @@ class SomePartitions:
             partition.unwatch(watcher)
 
     def hand_on(self) -> None:
-        """There is nobody."""
+        """No other poll waits for these partitions."""
 
 
 class WholeTopics:
-    """All partitions of topics, which all workers of a group share."""
+    """All partitions of topics, shared by all workers of a group."""
 
     def __init__(self, broker: Broker, group: str, topics: Sequence[str], may_have: Callable[[LogId], bool]) -> None:
         self._broker = broker
@@ -102,7 +103,7 @@ class WholeTopics:
                 self.watch(watcher)
 
     def _same(self, ring: Ring) -> tuple[Partition, ...] | None:
-        """None when the topic was deleted; there may be another one of its name."""
+        """None if the topic was deleted, even if there is another topic of that name."""
         try:
             partitions = self._broker.partitions(TopicName(ring.partitions[0].id.topic))
         except UnknownTopic:
@@ -113,7 +114,7 @@ class WholeTopics:
         return (state for ring in self._rings if (state := ring.any_open()) is not None)
 
     def may_be_ready(self) -> Iterator[Pair]:
-        # A worker may have all partitions or none.
+        # A worker may take from all partitions or from none.
         if not self._may_have(self._rings[0].partitions[0].id):
             return
         first = next(self._broker.fetch_turns) % len(self._rings)

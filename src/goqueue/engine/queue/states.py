@@ -1,4 +1,4 @@
-"""The queues at work: what each group has done in each partition, whose turn it is to change that, and who waits."""
+"""Queues: the state of each group in each partition, the lock under which it changes, and the polls that wait."""
 
 import asyncio
 from collections import Counter
@@ -39,8 +39,8 @@ __all__ = [
 
 DELIVERIES = "delivery/"
 CERTAIN = (Opened, Settled, Repositioned, Forgotten)
-"""Events that nobody hears of before they are on disk. Of the others, leases and returns, a power cut may take back
-those of the last second: their records come again a little sooner, which is what an expired lease does as well."""
+"""Events acknowledged only after fsync. Of the others, leases and returns, a power failure may take back those of the
+last second: their records are redelivered a little earlier, as after an expired lease."""
 
 
 USUAL_LANES = LanePolicy()
@@ -52,7 +52,7 @@ def delivery_stream(group: str, log: LogId) -> str:
 
 
 class Ack(NamedTuple):
-    """Somebody wants records of a grant to be settled; `offsets` says which, and raises if they cannot be."""
+    """A request to settle records of a grant; `offsets` names them, and raises if they cannot be settled."""
 
     grant: int
     offsets: Callable[[], Offsets]
@@ -60,7 +60,7 @@ class Ack(NamedTuple):
 
 
 class PollAtOnce(NamedTuple):
-    """A consumer wants `least` to `limit` records of one partition; see `goqueue.engine.queue.at_once`."""
+    """A poll for `least` to `limit` records of one partition; see `goqueue.engine.queue.at_once`."""
 
     partition: Partition
     consumer: str
@@ -69,18 +69,18 @@ class PollAtOnce(NamedTuple):
     max_bytes: int
     visibility_ms: int | None
     answer: Callable[[Taken | Exception | None], bool]
-    """None when there are fewer, or they are not plain; returns whether the client is still there."""
+    """Called with None if there are fewer records, or they are not plain. Returns False if the client has gone."""
 
 
 class Change(NamedTuple):
-    """Events that are written together; `tell` is called when they are certain enough."""
+    """Events that are written together; `tell` is called when they are as durable as they must be."""
 
     events: Sequence[DeliveryEvent]
     tell: Callable[[GoQueueError | None], None]
 
 
 class QueueState:
-    """One group in one partition. A decision is taken, written and applied before the next one is taken."""
+    """The state of one group in one partition. Each decision is written and applied before the next one."""
 
     __slots__ = (
         "_follower",
@@ -107,28 +107,28 @@ class QueueState:
         self.lanes = LaneScheduler(USUAL_LANES)
         self.dequeued = LaneFlow()
         self._lane_settings: TopicConfig | None = None
-        # What the broker does by itself, such as to be done with letters that were sent back, is nobody's delivery.
+        # Deliveries of the broker itself, such as settling redriven letters, count for no topic.
         self.tally = Tally() if self.is_internal else Tally(tallies.of(log.topic).queue)
         self.lock = FifoLock()
         self.acks: list[Ack] = []
         self.polls: list[PollAtOnce] = []
-        """With acknowledgements, what waits to be decided together when it is its turn."""
+        """Together with acknowledgements, the requests to decide when the lock is granted."""
         self.looked_at: InstantNs | None = None
-        """When a lease may end, as it is noted among all queues."""
+        """The lease deadline for which the queue is registered in the lease watch."""
         self._leases = leases
         self._follower: Callable[[DeliveryEvent], None] | None = None
 
     @property
     def is_internal(self) -> bool:
-        """The broker's own, which no user named."""
+        """True for groups of the broker itself."""
         return self.group.startswith("__")
 
     def needs_sync(self, event: DeliveryEvent) -> bool:
-        """A lease of nothing only says that some records are done with."""
+        """A lease of no records only settles skipped ones."""
         return isinstance(event, CERTAIN) or (isinstance(event, Leased) and not event.records)
 
     def apply(self, event: DeliveryEvent) -> None:
-        """It is written."""
+        """Apply an event that is written."""
         before = self.delivery.leased_count
         self.delivery.apply(event)
         ended = before - self.delivery.leased_count
@@ -144,11 +144,11 @@ class QueueState:
             self._follower(event)
 
     def follow_events(self, follower: Callable[[DeliveryEvent], None] | None) -> None:
-        """Somebody wants to know what was applied, or no more."""
+        """Set or remove the function that is called with each applied event."""
         self._follower = follower
 
     def follow(self, config: TopicConfig) -> None:
-        """The topic says how lanes share what is delivered."""
+        """Use the priority settings of the topic."""
         if config is not self._lane_settings:
             self._lane_settings = config
             strict = config.lane_mode is LaneMode.STRICT
@@ -156,7 +156,7 @@ class QueueState:
 
 
 class QueueStates:
-    """All of them; those with nothing to remember are made when first asked for."""
+    """All queues; a queue without state is created on first use."""
 
     def __init__(self, state_log: StateLog, tallies: Tallies, leases: LeaseWatch) -> None:
         self._state_log = state_log
@@ -171,22 +171,22 @@ class QueueStates:
         self.leases = leases
         self._background: set[asyncio.Future[None]] = set()
         self.removed: Callable[[QueueState], None] = _whatever
-        """Called with those that are given up."""
+        """Called with each queue that is removed."""
 
     def __len__(self) -> int:
-        """How many groups take from queues."""
+        """Number of groups that take from queues."""
         return len(self._by_group)
 
     def __iter__(self) -> Iterator[QueueState]:
         return iter([state for states in self._by_group.values() for state in states.values()])
 
     def recovered(self) -> None:
-        """Find the queues that a restart brought back."""
+        """Register the queues that recovery restored."""
         for stream, machine in self._streams.machines(DELIVERIES):
             name, _, group = stream.removeprefix(DELIVERIES).rpartition("/")
             assert isinstance(machine, Delivery)
             if not machine.is_open:
-                # Something was written behind the end of its topic.
+                # An event was written after the end of its topic.
                 self._streams.remove(stream)
                 continue
             log = LogId.parse(name)
@@ -219,7 +219,7 @@ class QueueStates:
         return [states[log] for states in self._by_group.values() if log in states]
 
     def end(self, states: Iterable[QueueState]) -> list[Operation]:
-        """What is to be written when these are given up; then `remove`."""
+        """The operations to write when these queues are given up; then call `remove`."""
         return [self._streams.end(delivery_stream(state.group, state.log)) for state in states]
 
     def remove(self, states: Iterable[QueueState]) -> None:
@@ -264,7 +264,7 @@ class QueueStates:
             raise UnknownReceipt(f"the group {state.group} takes nothing from {state.log} any more")
 
     def begin_all(self, state: QueueState, changes: Sequence[Change]) -> None:
-        """Changes that do not depend on each other, for the holder of the lock: released when all are written."""
+        """Submit independent changes as the holder of the lock, which is released when all are written."""
         left = len(changes)
         if not left:
             state.lock.release()
@@ -285,7 +285,7 @@ class QueueStates:
                 change.tell(refusal)
 
     def in_background(self, work: Coroutine[None, None, None]) -> None:
-        """Something to put right after a caller who has gone away; `drain` waits for it."""
+        """Run cleanup for a caller that has gone; `drain` waits for it."""
         task = unattended(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
@@ -294,20 +294,20 @@ class QueueStates:
         while self._background:
             await asyncio.wait(self._background)
 
-    # How much each consumer has.
+    # Records in flight of each consumer.
 
     def in_flight(self, group: str, consumer: str) -> int:
-        """Together with what polls under way may take."""
+        """Records in flight, including those that polls in progress may take."""
         count = self._taking.get((group, consumer), 0)
         known = self._in_flight.get(group)
         return count if known is None else count + known.get(consumer, 0)
 
     def consumers(self, group: str) -> Mapping[str, int]:
-        """How many records each consumer has that has any."""
+        """Number of records of each consumer that has any."""
         return self._in_flight.get(group, NOTHING_IN_FLIGHT)
 
     def begin_take(self, group: str, consumer: str, most: int) -> None:
-        """A poll of the consumer is under way, until `end_take`."""
+        """Reserve room for a poll of the consumer, until `end_take`."""
         self._taking[group, consumer] = self._taking.get((group, consumer), 0) + most
 
     def end_take(self, group: str, consumer: str, most: int) -> None:
@@ -317,17 +317,17 @@ class QueueStates:
         else:
             del self._taking[group, consumer]
         if consumer in self._crowded.get(group, ()):
-            # Only then: others who wait would end their look like this, too, and call each other for ever.
+            # Only for waiting consumers: otherwise polls that end their look like this would wake each other endlessly.
             self.changed(group)
 
-    # Waiting.
+    # Waiting polls.
 
     def watch(self, group: str, watcher: Callable[[], None]) -> None:
         """Call the watcher whenever records of the group may have become ready without having been published."""
         self._watchers.setdefault(group, set()).add(watcher)
 
     def is_awaited(self, group: str) -> bool:
-        """Whether a poll of the group waits."""
+        """Whether a poll of the group is waiting."""
         return group in self._watchers
 
     def unwatch(self, group: str, watcher: Callable[[], None]) -> None:
@@ -342,7 +342,7 @@ class QueueStates:
 
     @contextmanager
     def waiting_for_room(self, group: str, consumer: str) -> Iterator[None]:
-        """The consumer has as much as it may have, and waits until some of it is settled."""
+        """Note that the consumer has reached its limit and waits until records are settled."""
         crowded = self._crowded.setdefault(group, Counter())
         crowded[consumer] += 1
         try:
@@ -355,10 +355,10 @@ class QueueStates:
                 self._crowded.pop(group, None)
 
     def has_room(self, group: str) -> None:
-        """A consumer has less than before. Most acknowledgements concern nobody who waits."""
+        """Wake polls after a settlement, if any consumer of the group waits for room."""
         if group in self._crowded:
             self.changed(group)
 
 
 def _whatever(_: QueueState) -> None:
-    """Nobody keeps anything of them."""
+    """Default of `QueueStates.removed`."""

@@ -1,4 +1,4 @@
-"""Take records from the queue: lease some to a consumer, of the lanes whose turn it is, waiting for some if need be."""
+"""Take: lease ready records of the queue to a consumer, by priority, waiting for some if there are none."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -47,7 +47,7 @@ NS_PER_US = 1000
 
 
 class TakeRequest(msgspec.Struct, frozen=True):
-    """Who wants how many records, and from which partitions; without a visibility it is the topic's."""
+    """The consumer, the number of records and their partitions; without a visibility the topic's setting applies."""
 
     group: str
     consumer: str
@@ -59,7 +59,7 @@ class TakeRequest(msgspec.Struct, frozen=True):
     in_key_order: bool = False
     from_latest: bool = False
     topics: Sequence[str] = ()
-    """All of their partitions, instead of `logs`; then the consumer may have all of them or none."""
+    """All partitions of these topics, instead of `logs`; the consumer may take from all of them or from none."""
 
 
 def _never() -> bool:
@@ -69,11 +69,11 @@ def _never() -> bool:
 async def take(
     broker: Broker, request: TakeRequest, may_have: Callable[[LogId], bool], is_over: Callable[[], bool] = _never
 ) -> list[Taken]:
-    """At most `limit` records in all; none when nothing is ready in time.
+    """At most `limit` records in all; none if nothing is ready in time.
 
-    `may_have` says of a partition whether the consumer may still take from it, which can change while it waits, and
-    `is_over` whether there is something that the consumer should know instead of waiting. What was leased to a caller
-    who is cancelled goes back at once.
+    `may_have` says whether the consumer may still take from a partition, which can change while it waits, and `is_over`
+    whether the consumer should be answered instead of waiting. Records leased to a cancelled caller are returned at
+    once.
     """
     check_take(request.limit, request.wait_ms, request.visibility_ms)
     loop = asyncio.get_running_loop()
@@ -97,7 +97,7 @@ async def take(
     finally:
         source.unwatch(ready.set)
         broker.queues.unwatch(request.group, ready.set)
-        # Nobody else was called for what it was called for, whatever became of that.
+        # This poll was woken instead of others: pass the wake-up on, whatever it took.
         source.hand_on()
 
 
@@ -109,31 +109,36 @@ def _source(broker: Broker, request: TakeRequest, may_have: Callable[[LogId], bo
 
 def check_take(limit: int, wait_ms: int, visibility_ms: int | None) -> None:
     if not 1 <= limit <= MOST_RECORDS:
-        raise InvalidRequest(f"a limit of {limit}", hint=f"ask for 1 to {MOST_RECORDS} records")
+        raise InvalidRequest(
+            f"limit must be between 1 and {MOST_RECORDS}, got {limit}", hint="poll again for more records"
+        )
     if not 0 <= wait_ms <= LONGEST_WAIT_MS:
-        raise InvalidRequest(f"a wait of {wait_ms} ms", hint=f"wait at most {LONGEST_WAIT_MS} ms")
+        raise InvalidRequest(
+            f"the wait must be between 0 and {LONGEST_WAIT_MS} ms, got {wait_ms}", hint="to wait longer, poll again"
+        )
     if visibility_ms is not None and not 1 <= visibility_ms <= LONGEST_VISIBILITY_MS:
         raise InvalidRequest(
-            f"a visibility timeout of {visibility_ms} ms", hint=f"give 1 to {LONGEST_VISIBILITY_MS} ms"
+            f"the visibility timeout must be between 1 and {LONGEST_VISIBILITY_MS} ms, got {visibility_ms}",
+            hint="extend the lease later if the records need more time",
         )
 
 
 def room_of(broker: Broker, group: str, consumer: str) -> int:
-    """How many more the consumer may have."""
+    """How many more records the consumer may hold."""
     return MOST_IN_FLIGHT - broker.queues.in_flight(group, consumer)
 
 
 def bytes_within(max_bytes: int) -> int:
-    """How much of what a consumer would take it gets at most."""
+    """The byte limit of a poll."""
     return min(max(max_bytes, 1), MOST_BYTES)
 
 
 async def _wait(broker: Broker, request: TakeRequest, source: Source, ready: asyncio.Event, left_s: float) -> None:
-    """Until somebody says that there is something, or a record that failed may be tried again, or time is up."""
+    """Wait until records may be ready, a failed record may be retried, or the time is up."""
     time_is_up = asyncio.get_running_loop().call_later(left_s, ready.set)
     try:
         if room_of(broker, request.group, request.consumer) <= 0:
-            # What comes meanwhile is for others.
+            # Records that arrive meanwhile are for other consumers.
             source.unwatch(ready.set)
             source.hand_on()
             with broker.queues.waiting_for_room(request.group, request.consumer):
@@ -158,7 +163,7 @@ async def _set_later(broker: Broker, event: asyncio.Event, after_ms: int) -> Non
 
 
 class _Taking:
-    """One look at all partitions of a poll. What it has leased is given back if the caller does not get it."""
+    """One look at all partitions of a poll. Leases that the caller does not receive are returned."""
 
     def __init__(self, broker: Broker, request: TakeRequest, may_have: Callable[[LogId], bool]) -> None:
         self._broker = broker
@@ -212,9 +217,9 @@ class _Taking:
     async def _take_from(
         self, state: QueueState, partition: Partition, limit: int, room: int, *, is_sure: bool
     ) -> Taken | None:
-        """Look, read and lease while nobody else changes this queue; again when all was passed over.
+        """Search, read and lease under the queue's lock; repeat if every record was skipped.
 
-        `is_sure` says that there is something to look at as long as nobody else has the turn first.
+        `is_sure` says that there is something to look at, unless another poll gets the lock first.
         """
         if not state.delivery.is_open:
             await _open(self._broker, self._request, state, partition)
@@ -228,7 +233,7 @@ class _Taking:
             await state.lock.acquire()
             try:
                 if not is_sure and not _may_be_ready(self._broker, state, partition):
-                    # Others were quicker, or all that was there is passed over.
+                    # Another poll was faster, or all ready records were skipped.
                     state.lock.release()
                     return None
                 search = Search(self._broker, state, partition, limit, width)
@@ -248,7 +253,7 @@ class _Taking:
             is_sure = False
 
     async def _lease(self, state: QueueState, partition: Partition, search: Search) -> Leased | None:
-        """For the holder of the lock."""
+        """Lease the records that were found, as the holder of the lock."""
         broker, request = self._broker, self._request
         now = broker.clock.now_ns()
 
@@ -260,12 +265,12 @@ class _Taking:
             deadline = InstantNs(now + visible_ns)
             event = state.delivery.lease(search.looked, request.consumer, deadline=deadline, now=now)
             if event is not None and event.records:
-                # From here on it may happen, whatever becomes of the caller.
+                # From here on the lease may happen, even if the caller is cancelled.
                 self._leased.append((state, event.grant))
             return event
 
         def written() -> None:
-            # What fell due or was cancelled while this was under way was not asleep yet, so nothing has woken it.
+            # A record that became visible or was cancelled meanwhile was not asleep yet, so nothing has woken it.
             over = [offset for offset in search.looked.asleep if not is_waiting(partition, offset)]
             if over and state.delivery.wake_these(over):
                 broker.rings.look_again(state)
@@ -285,7 +290,7 @@ class _Taking:
 
 
 def taken_of(broker: Broker, state: QueueState, event: Leased, found: Gathered) -> Taken:
-    """Records that are leased from now on."""
+    """The reply for records that are leased from now on."""
     again = state.delivery.repeated(found.offsets)
     token = broker.receipts.token(state.group, state.log, event.grant)
     tally = broker.tally.of(state.log.topic)
@@ -311,7 +316,7 @@ def _check_order(request: TakeRequest, state: QueueState) -> None:
 
 
 async def _open(broker: Broker, request: TakeRequest, state: QueueState, partition: Partition) -> None:
-    # While topics do not change: what is opened behind the end of a topic would belong to the next one of its name.
+    # Under the catalog's lock: a queue opened after its topic was deleted would belong to the next topic of that name.
     async with broker.state_log.owner(CATALOG).lock:
         if not is_there(broker, partition):
             broker.queues.remove([state])

@@ -1,4 +1,4 @@
-"""What a poll gets of one partition."""
+"""Taken records: the result of a poll in one partition."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ __all__ = ["Taken"]
 
 
 class Taken(NamedTuple):
-    """Records of one partition, leased together; `attempts` of those that were delivered before."""
+    """Records of one partition, leased together; `attempts` has those that were delivered before."""
 
     log: LogId
     grant: int
@@ -18,5 +18,5 @@ class Taken(NamedTuple):
     deadline: InstantNs
     records: bytes
     number: int
-    """How many they are."""
+    """Number of records."""
     attempts: dict[int, Attempts]

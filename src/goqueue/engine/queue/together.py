@@ -1,7 +1,7 @@
-"""Decide together what has come for a queue: acknowledgements are one event, takes of a backlog a lease each.
+"""Batched decisions of a queue: waiting acknowledgements become one event, waiting takes a lease each.
 
-So they are written together, too. None of them depends on the others: a lease is of records that nobody has, an
-acknowledgement of those that somebody has.
+They are written together, too. They do not depend on each other: leases are of records that are not leased,
+acknowledgements of records that are.
 """
 
 from collections.abc import Callable
@@ -24,9 +24,9 @@ def settle_acked(
     offsets: Callable[[], Offsets],
     tell: Callable[[Exception | None], None],
 ) -> None:
-    """`tell` is called when it is certain, or with what went wrong.
+    """Queue an acknowledgement; `tell` is called when it is durable, or with the error.
 
-    `offsets` is called when it is decided, and gives none where nothing is left to do.
+    `offsets` is called for the decision, and returns none if all records are settled already.
     """
     _ask_turn(broker, state)
     state.acks.append(Ack(grant, offsets, tell))
@@ -43,7 +43,7 @@ def _ask_turn(broker: Broker, state: QueueState) -> None:
 
 
 def _decide(broker: Broker, state: QueueState) -> None:
-    """For whoever has the turn, which is handed on."""
+    """Decide as the holder of the lock, which is passed on."""
     acks, polls = _next_acks(state), state.polls
     state.polls = []
     if state.acks:
@@ -53,7 +53,7 @@ def _decide(broker: Broker, state: QueueState) -> None:
 
 
 def _next_acks(state: QueueState) -> list[Ack]:
-    """What is said of a grant depends on what was said of it before, so one at a time."""
+    """Take one acknowledgement for each grant, as later ones of a grant depend on it."""
     first: dict[int, Ack] = {}
     for ack in state.acks:
         first.setdefault(ack.grant, ack)

@@ -1,1 +1,1 @@
-"""The schema registry at work: parsing in threads, changes that last, and what publishers ask of it."""
+"""Schema registry: parsing in threads, durable changes, and validation for publishers."""

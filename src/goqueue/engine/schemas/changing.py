@@ -1,4 +1,4 @@
-"""Changes of the schema registry: one at a time, decided, written, and answered once they are durable."""
+"""Commands of the schema registry: one at a time, decided, written, and answered once durable."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -35,7 +35,7 @@ async def register_schema(
     schema_id: int | None = None,
     version: int | None = None,
 ) -> Registered | Known:
-    """The schema with its id and version, new or not; durable in both cases."""
+    """Register a schema; returns it with its id and version, new or not, and durable in both cases."""
     schema = await readable(broker, schema)
     return await decide(
         broker,
@@ -47,24 +47,24 @@ async def register_schema(
 
 
 async def delete_subject(broker: Broker, subject: str, *, permanent: bool = False) -> tuple[int, ...]:
-    """The versions that went."""
+    """Delete a subject; returns the deleted versions."""
     (event,) = await _change(broker, lambda registry: [registry.delete_subject(subject, permanent=permanent)])
     return event.versions
 
 
 async def delete_version(broker: Broker, subject: str, version: int, *, permanent: bool = False) -> int:
-    """Its number."""
+    """Delete a version; returns its number."""
     (event,) = await _change(broker, lambda registry: [registry.delete_version(subject, version, permanent=permanent)])
     return event.version
 
 
 async def set_config(broker: Broker, subject: str | None, config: Config) -> None:
-    """`subject` is None for the global configuration, here and below."""
+    """Set a configuration; `subject` is None for the global one, here and below."""
     await _change(broker, lambda registry: [registry.policies.set_config(subject, config)])
 
 
 async def remove_config(broker: Broker, subject: str | None) -> Config:
-    """What it was."""
+    """Remove a configuration; returns the one before."""
     before = Config()
 
     def removing(registry: Registry) -> Sequence[RegistryEvent]:
@@ -82,7 +82,7 @@ async def set_mode(broker: Broker, subject: str | None, mode: Mode, *, force: bo
 
 
 async def remove_mode(broker: Broker, subject: str | None) -> Mode:
-    """What it was."""
+    """Remove a mode; returns the one before."""
     before = Mode.READWRITE
 
     def removing(registry: Registry) -> Sequence[RegistryEvent]:

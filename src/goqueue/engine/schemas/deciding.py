@@ -1,4 +1,4 @@
-"""Decisions of the registry are made in a thread, since large schemas take long to parse and to compare."""
+"""Decisions of the schema registry, made in a thread, since large schemas take long to parse and to compare."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -22,14 +22,14 @@ async def decide(
     needed: Callable[[Registering], Sequence[ParseJob]],
     make: Callable[[Registering], Result],
 ) -> Result:
-    """What `make` decides or finds, durable if it was registered. `needed` says what has to be parsed before."""
+    """Returns what `make` decides or finds, durable if it was registered. `needed` lists what must be parsed first."""
     done: Parsed = []
     owner = broker.state_log.owner(SCHEMAS)
 
     async def make_it() -> Result:
         await owner.lock.acquire()
         try:
-            # Others may have changed something since.
+            # Another caller may have changed the registry since.
             await _parse(broker, needed, done)
             loop = asyncio.get_running_loop()
             made = await loop.run_in_executor(broker.parsers, make, broker.schemas.deciding(done))
@@ -40,15 +40,15 @@ async def decide(
         await broker.state_log.change_locked(owner, lambda: registered)
         return made
 
-    # Before it takes the lock, so that a schema that takes long to parse does not keep others waiting.
+    # Parse before taking the lock, so that a slow schema does not delay other callers.
     await _parse(broker, needed, done)
-    # The thread looks at the registry, which must not change meanwhile, even if the caller goes away.
+    # The thread reads the registry, which must not change meanwhile, even if the caller is cancelled.
     made = await shielded(make_it())
     await broker.state_log.settled(owner)
     return made
 
 
 async def _parse(broker: Broker, needed: Callable[[Registering], Sequence[ParseJob]], done: Parsed) -> None:
-    """Until nothing more is needed: the registry may change while a thread is at it."""
+    """Repeat until nothing more is needed, as the registry may change while a thread parses."""
     while jobs := needed(broker.schemas.deciding(done)):
         done += await run_jobs(broker, jobs)

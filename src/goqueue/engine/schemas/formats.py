@@ -1,4 +1,4 @@
-"""Schema formats by the names that clients use; the library of each is imported with its first schema."""
+"""Schema formats by their API names; the library of each is imported with its first schema."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -10,7 +10,7 @@ __all__ = ["no_protoc", "schema_formats"]
 
 
 class _Formats(Mapping[str, SchemaFormat]):
-    """Their libraries are large, and few brokers have schemas of every format."""
+    """Imports lazily: the libraries are large, and few brokers have schemas of every format."""
 
     def __init__(self, makers: Mapping[str, Callable[[], SchemaFormat]]) -> None:
         self._makers = makers
@@ -50,5 +50,5 @@ def _json() -> SchemaFormat:
 
 
 def no_protoc(_: str, __: Mapping[str, str]) -> bytes:
-    """For a broker that was given no compiler."""
+    """The compiler of a broker without one."""
     raise InvalidSchema("this broker cannot compile Protobuf schemas", hint="it takes Avro and JSON schemas")

@@ -1,6 +1,6 @@
-"""Batches whose check takes longer than others may be kept waiting for.
+"""Held batches: a batch whose validation takes longer does not block the event loop.
 
-All that comes after such a batch in its partition waits with it, so that the order stays.
+Later batches of its partition wait with it, so that the order is kept.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ __all__ = ["checked_at_once", "hold_until_checked"]
 
 
 def checked_at_once(broker: Broker, rules: Rules, records: bytearray) -> BatchCheck | None:
-    """Raise SchemaViolation when a value does not fit. A check that takes longer is handed back unfinished."""
+    """Raise SchemaViolation if a value does not fit. A check that takes longer is returned unfinished."""
     found = first_violation(broker, rules, records)
     if isinstance(found, SchemaViolation):
         raise found
@@ -30,7 +30,7 @@ def hold_until_checked(
     go_on: Callable[[], None],
     refuse: Callable[[GoQueueError], None],
 ) -> None:
-    """One of the two is called when the check is finished, before anything that is held behind it."""
+    """One of the callbacks is called when the check is finished, before the batches held after this one."""
     checking: asyncio.Task[None] | None = None
 
     def again() -> None:

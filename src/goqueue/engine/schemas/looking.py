@@ -1,4 +1,4 @@
-"""Questions to the schema registry, answered from what is durable."""
+"""Queries of the schema registry, answered from durable state."""
 
 from goqueue.core.schemas.registering import Known
 from goqueue.core.schemas.registry import Registry
@@ -12,7 +12,7 @@ __all__ = ["find_schema", "incompatibilities", "settled_registry"]
 
 
 async def settled_registry(broker: Broker) -> Registry:
-    """Once what is being written is durable: nobody is told of an id that a power cut could take back."""
+    """The registry, once its changes are durable: an id that a power failure could take back is never shown."""
     await broker.state_log.settled(broker.state_log.owner(SCHEMAS))
     return broker.schemas
 
@@ -31,7 +31,7 @@ async def find_schema(
 async def incompatibilities(
     broker: Broker, subject: str, schema: Schema, *, version: int | None = None, normalize: bool = False
 ) -> list[str]:
-    """Why the schema could not be registered now; with a version, as if that were the only one before it."""
+    """Why the schema could not be registered now; with a version, as if only that one came before it."""
     schema = await readable(broker, schema)
     return await decide(
         broker,

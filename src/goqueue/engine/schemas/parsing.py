@@ -1,4 +1,4 @@
-"""Parsing schemas, in threads: a second for the largest, and tens of milliseconds for any of Protobuf."""
+"""Parsing of schemas in threads: the largest take a second, and any Protobuf schema tens of milliseconds."""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ Parsed = list[tuple[ParseJob, Any]]
 
 
 async def parsed_schema(broker: Broker, schema_id: int) -> tuple[SchemaFormat, Any]:
-    """To read and check data with. Most often it is at hand, and nothing is waited for."""
+    """The parsed schema, for reading and checking data. Usually it is cached and nothing is waited for."""
     job = broker.schemas.unparsed_id(schema_id)
     if job is None:
         return broker.schemas.parsed(schema_id)
@@ -24,9 +24,9 @@ async def parsed_schema(broker: Broker, schema_id: int) -> tuple[SchemaFormat, A
 
 
 async def readable(broker: Broker, schema: Schema) -> Schema:
-    """Some clients send a Protobuf schema as its descriptor: it is kept as the text that a person would write.
+    """The schema with its text: some clients send a Protobuf schema as a descriptor, which is kept as its source text.
 
-    Then it is the same schema, whichever way it is sent.
+    Both forms are then the same schema.
     """
     check_schema(schema)
     if schema.type != "PROTOBUF" or ";" in schema.text:
@@ -37,14 +37,14 @@ async def readable(broker: Broker, schema: Schema) -> Schema:
 
 
 def _protobuf_source(text: str) -> str:
-    # Protobuf is loaded with the first schema of its kind, here as everywhere.
+    # The Protobuf library is imported with the first schema of its kind.
     from goqueue.core.schemas.protobuf.format import as_source
 
     return as_source(text, "the schema")
 
 
 async def serialized_text(broker: Broker, schema_id: int) -> str | None:
-    """A Protobuf schema as its descriptor, in base64; None for one of another format."""
+    """A Protobuf schema as its descriptor in base64; None for other formats."""
     if broker.schemas.view.schema(schema_id).type != "PROTOBUF":
         return None
     _, parsed = await parsed_schema(broker, schema_id)
@@ -53,7 +53,7 @@ async def serialized_text(broker: Broker, schema_id: int) -> str | None:
 
 
 async def run_jobs(broker: Broker, jobs: Sequence[ParseJob]) -> Parsed:
-    """The results are kept, for a while."""
+    """Run parse jobs in a thread; the results are cached."""
     loop = asyncio.get_running_loop()
     results = await loop.run_in_executor(broker.parsers, _all, jobs)
     done = list(zip(jobs, results, strict=True))

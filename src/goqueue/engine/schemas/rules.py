@@ -1,4 +1,4 @@
-"""Which schemas the values of a topic have to fit, and what they are checked with."""
+"""Validation rules: the schemas that the values of a topic have to fit, and their checkers."""
 
 import asyncio
 from collections import OrderedDict
@@ -19,17 +19,17 @@ OFF, ON = SchemaValidation.OFF, SchemaValidation.ON
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """Of one subject, until the registry changes. `plain` is the schema for values that name none."""
+    """The rules of one subject, until the registry changes. `plain` is the schema for values that name none."""
 
     subject: str
     ids: frozenset[int] = frozenset()
     plain: int | None = None
     type: str = ""
-    """Of the newest schema."""
+    """The type of the newest schema."""
 
 
 class ValueRules:
-    """Most publishes ask only whether there is anything to check: that is a look into a dictionary."""
+    """Caches rules by subject: most publishes only ask whether values are validated at all."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -38,10 +38,10 @@ class ValueRules:
         self._rules: dict[str, Rules | None] = {}
         self._payloads: OrderedDict[int, Payloads] = OrderedDict()
         self.making: dict[int, asyncio.Task[Payloads]] = {}
-        """Those that somebody waits for."""
+        """Checkers that are being created."""
 
     def of(self, topic: Topic) -> Rules | None:
-        """None when every value may be published."""
+        """None if every value may be published."""
         config = topic.config
         validation = config.schema_validation
         if validation is OFF:
@@ -60,7 +60,7 @@ class ValueRules:
             return self._find(subject)
 
     def payloads(self, schema_id: int) -> Payloads | None:
-        """The check for values of the schema, None if the schema must be parsed first."""
+        """The checker of the schema, None if the schema must be parsed first."""
         self._keep_up()
         found = self._payloads.get(schema_id)
         if found is not None:
@@ -68,7 +68,7 @@ class ValueRules:
         return found
 
     def keep(self, schema_id: int, payloads: Payloads, *, purges: int) -> None:
-        """`purges` is the count of the registry when the schema was parsed."""
+        """Keep a checker; `purges` is the registry's count at the time the schema was parsed."""
         if purges == self._registry.purges:
             self._keep_up()
             self._payloads[schema_id] = payloads
@@ -82,7 +82,7 @@ class ValueRules:
         return found
 
     def _keep_up(self) -> None:
-        """Forget what was found in the registry as it was before."""
+        """Drop what was derived from an older state of the registry."""
         registry = self._registry
         if self._revision != registry.revision:
             self._revision = registry.revision

@@ -1,8 +1,8 @@
-"""Values are checked against the schemas of their topic before they are published.
+"""Validation of values against the schemas of their topic before they are published.
 
-Checking runs on the event loop, since most values are small and the libraries that do it hold the interpreter wherever
-they run. A batch that takes longer than a moment is checked in slices, between which others have their turn. A value
-that may take longer than a slice is checked in a thread.
+Validation runs on the event loop, since most values are small and the libraries hold the interpreter lock wherever they
+run. A longer batch is validated in slices, with pauses for other tasks. A value that may take longer than a slice is
+validated in a thread.
 """
 
 import asyncio
@@ -32,11 +32,11 @@ from goqueue.model.topic import Topic
 __all__ = ["BatchCheck", "check_record", "first_violation", "record_violations"]
 
 Waiting = dict[int, tuple[list[int], list[bytes]]]
-"""Numbers of records and their payloads, by the ids of the schemas."""
+"""Indexes of records and their payloads, by schema id."""
 
 
 async def check_record(broker: Broker, topic: Topic, record: Record) -> None:
-    """Raise SchemaViolation when the record may not be published."""
+    """Raise SchemaViolation if the record may not be published."""
     rules = broker.value_rules.of(topic)
     if rules is None:
         return
@@ -44,12 +44,12 @@ async def check_record(broker: Broker, topic: Topic, record: Record) -> None:
     await check.finish()
     for refusal in check.violations.values():
         raise refusal
-    # Those who check one after the other leave time for others in between.
+    # Callers that check many records leave time for other tasks.
     await _others_turn()
 
 
 async def record_violations(broker: Broker, topic: Topic, records: Sequence[Record]) -> dict[int, SchemaViolation]:
-    """Why which of them may not be published, by their numbers."""
+    """The violations of records that may not be published, by index."""
     rules = broker.value_rules.of(topic)
     if rules is None:
         return {}
@@ -59,7 +59,7 @@ async def record_violations(broker: Broker, topic: Topic, records: Sequence[Reco
 
 
 def first_violation(broker: Broker, rules: Rules, records: bytes | bytearray) -> "SchemaViolation | BatchCheck | None":
-    """Of encoded records. A check that is not done yet is handed back, to be finished."""
+    """The first violation in encoded records. An unfinished check is returned, to be continued."""
     check = BatchCheck(broker, rules, EncodedValues(records))
     return check.first() if check.advance() else check
 
@@ -74,7 +74,7 @@ class _Large(NamedTuple):
 
 
 class BatchCheck:
-    """The values of a batch, those before `at` checked."""
+    """The check of a batch's values; those before `at` are checked."""
 
     def __init__(self, broker: Broker, rules: Rules, values: Values, *, all_of_them: bool = False) -> None:
         self.violations: dict[int, SchemaViolation] = {}
@@ -86,10 +86,10 @@ class BatchCheck:
         self._missing: int | None = None
         self._large: _Large | None = None
         self._parsed: dict[int, Payloads] = {}
-        """What had to be waited for."""
+        """Schemas that were parsed for this check."""
 
     def first(self) -> SchemaViolation | None:
-        """That of the first record that has one, with its number."""
+        """The violation of the first invalid record, with its index."""
         if not self.violations:
             return None
         number = min(self.violations)
@@ -97,9 +97,9 @@ class BatchCheck:
         return SchemaViolation(f"record {number}: {refusal.message}", hint=refusal.hint)
 
     def advance(self) -> bool:
-        """Check a slice; whether that was the last.
+        """Check a slice; returns whether that was the last.
 
-        When a schema has to be parsed first, nothing is checked; before a large value, only those in front of it are.
+        If a schema must be parsed first, nothing is checked; before a large value, only the values before it are.
         """
         if self._waits() or self._is_done():
             return not self._waits()
@@ -125,14 +125,14 @@ class BatchCheck:
         return self._is_done() and not self._waits()
 
     def _waits(self) -> bool:
-        """For a large value."""
+        """Whether a large value must be checked first."""
         return self._large is not None
 
     def _is_done(self) -> bool:
         return self._at == len(self._values) or (bool(self.violations) and not self._all)
 
     async def finish(self) -> None:
-        """All the other slices, with a pause after each."""
+        """Check the remaining slices, with a pause after each."""
         while not self.advance():
             if self._missing is not None:
                 missing, self._missing = self._missing, None
@@ -152,17 +152,17 @@ class BatchCheck:
             self._refuse(large.number, _told(problem), self._named(large.schema_id))
 
     def _plain_run(self) -> int:
-        """How many of the next values fit the schema for those that name none: most often, all of a slice do."""
+        """Number of next values that fit the schema for unframed values: usually the whole slice."""
         plain = self._rules.plain
         schema = None if plain is None else self._payloads(plain)
         if schema is None or not isinstance(self._values, EncodedValues):
             return 0
-        # One that names a schema is no JSON, so it does not fit here.
+        # A framed value is not JSON, so it does not fit this schema.
         run = self._values.run(self._at)
         return len(run) if schema.fit(run) else 0
 
     def _sort(self, number: int, given: Value, waiting: Waiting) -> int:
-        """Put the payload to the others of its schema; returns the size of the value."""
+        """Add the payload to those of its schema; returns the size of the value."""
         value, is_compressed = given
         if is_compressed:
             try:
@@ -218,7 +218,7 @@ class BatchCheck:
 
 
 async def _made_payloads(broker: Broker, schema_id: int) -> Payloads:
-    """Made once, however many wait for it."""
+    """Create the checker of a schema once, however many tasks wait for it."""
     making = broker.value_rules.making
     if schema_id not in making:
         task = making[schema_id] = asyncio.ensure_future(_make_payloads(broker, schema_id))
@@ -232,14 +232,14 @@ async def _make_payloads(broker: Broker, schema_id: int) -> Payloads:
         _, parsed = await parsed_schema(broker, schema_id)
         payloads = await asyncio.get_running_loop().run_in_executor(broker.parsers, payloads_of, parsed)
     except GoQueueError as reason:
-        # Perhaps it went for good since; or nothing can parse it just now.
+        # The schema may have been deleted for good, or cannot be parsed at the moment.
         return _Unusable(f"the schema cannot be used: {reason.message}")
     broker.value_rules.keep(schema_id, payloads, purges=purges)
     return payloads
 
 
 class _Unusable:
-    """Stands for a schema that nothing can be checked with."""
+    """The checker of a schema that cannot be used."""
 
     def __init__(self, reason: str) -> None:
         self._problem = Problem("", reason)

@@ -1,4 +1,4 @@
-"""The values of records, as they are checked: one after the other, or a run of them at once."""
+"""Values of records for validation: one by one, or in runs."""
 
 from bisect import bisect_left
 from itertools import pairwise
@@ -12,25 +12,25 @@ __all__ = ["BYTES_PER_VALUE", "LARGE_VALUE", "SLICE_BYTES", "EncodedValues", "Va
 TOMBSTONE, COMPRESSED = int(Flag.TOMBSTONE), int(Flag.COMPRESSED)
 AS_THEY_ARE = bytes(flags for flags in range(256) if not flags & (TOMBSTONE | COMPRESSED))
 SLICE_BYTES = 96 * 1024
-"""About two milliseconds' worth."""
+"""Takes about two milliseconds to check."""
 LARGE_VALUE = SLICE_BYTES
-"""Bytes. A larger value may be made so that its check takes seconds."""
+"""Bytes. A larger value may be crafted so that its check takes seconds."""
 BYTES_PER_VALUE = 64
-"""What even the smallest value costs, in bytes of a larger one."""
+"""The cost of the smallest value, in bytes of a larger one."""
 
 Value = tuple[bytes, bool]
-"""As it lies in the record, and whether it is compressed."""
+"""The value as stored in the record, and whether it is compressed."""
 
 
 class Values(Protocol):
-    """Of the records of a batch; that of a tombstone is None."""
+    """The values of a batch's records; None for a tombstone."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, number: int, /) -> Value | None: ...
 
 
 class EncodedValues:
-    """Those of encoded records, each copied when it is its turn."""
+    """The values of encoded records, each copied only when it is checked."""
 
     def __init__(self, records: bytes | bytearray) -> None:
         columns = codec.columns(records, codec.Column.FLAGS | codec.Column.VALUE)
@@ -42,10 +42,10 @@ class EncodedValues:
         return len(self._flags)
 
     def run(self, at: int) -> list[bytes]:
-        """Those of a slice from `at` on; none when some are tombstones, compressed or large."""
+        """The values of a slice from `at` on; empty if one is a tombstone, compressed or large."""
         end = bisect_left(self._ends, self._ends[at] + SLICE_BYTES, at + 1, len(self._flags))
         if self._ends[end] - self._ends[end - 1] > LARGE_VALUE:
-            # Only the last one can be.
+            # Only the last one can be large.
             end -= 1
         end = min(end, at + SLICE_BYTES // BYTES_PER_VALUE)
         if self._flags[at:end].translate(None, delete=AS_THEY_ARE):

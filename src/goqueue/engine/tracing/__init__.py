@@ -1,1 +1,1 @@
-"""What happens to records, as spans: noted, kept for a while, handed on, and asked for."""
+"""Tracing of records as spans: noted, kept for a while, exported and queried."""

@@ -1,4 +1,4 @@
-"""Which of some records are traced, and in which traces."""
+"""Sampling: the records that are traced, and their traces."""
 
 from array import array
 from collections.abc import Iterable, Sequence
@@ -18,16 +18,16 @@ from goqueue.model.trace import TRACEPARENT, TRACESTATE, TraceContext, parse_tra
 __all__ = ["choose", "choose_known", "context_in", "details_of", "place_of"]
 
 FEW_AT_LEAST = 5
-"""Fewer are noted one by one, with their keys and ids."""
+"""Fewer records are noted one by one, with their keys and ids."""
 MOST_DETAILED = 64
-"""Records of a batch whose keys and ids are looked up: they are worth it, a batch that is traced as a whole is not."""
+"""Records of a batch whose keys and ids are looked up; for a batch traced as a whole that costs too much."""
 LONGEST_KEY = 512
-"""Longer ones are not noted: keys may have 64 KiB, and what is kept in memory has a limit."""
+"""Longer keys are not noted: keys may have 64 KiB, and memory is limited."""
 NO_DETAILS: tuple[bytes | None, str] = (None, "")
 
 
 def choose(tracing: Tracing, chosen: Sampler, log: LogId, offsets: Sequence[int], records: Buffer) -> list[Place]:
-    """`records` are those with these offsets, which ascend, as they lie in the log."""
+    """The traced ones of these records; `offsets` ascend, and `records` are their bytes from the log."""
     carried, number, entries, states = codec.contexts(records, chosen.below)
     if not carried:
         return _detailed(_plain(chosen, log.partition, offsets), records)
@@ -45,13 +45,13 @@ def choose(tracing: Tracing, chosen: Sampler, log: LogId, offsets: Sequence[int]
         carriers = here if carried == counted else _all_carriers(offsets, records)
         aside = [offset for offset in offsets_of(plain) if offset in carriers and offset not in here]
         places += [Place(first, count) for first, count in leave_out(plain, carriers)]
-    # They are in traces that do not count.
+    # Their traces are not sampled.
     tracing.carried.put_aside(log, aside)
     return _detailed(places, records)
 
 
 def choose_known(tracing: Tracing, chosen: Sampler, log: LogId, offsets: Sequence[int]) -> list[Place]:
-    """As `choose`, of records that are not at hand and were met before."""
+    """Like `choose`, for records seen before that are not in memory."""
     if not tracing.carried.has(log):
         return _plain(chosen, log.partition, offsets)
     known = dict(tracing.carried.known(log, offsets))
@@ -62,7 +62,7 @@ def choose_known(tracing: Tracing, chosen: Sampler, log: LogId, offsets: Sequenc
 
 
 def _carriers(tracing: Tracing, log: LogId, offsets: Sequence[int], contexts: PackedContexts) -> list[Place]:
-    """Records whose traces count; `offsets` begin with the first of them."""
+    """Records of sampled traces; `offsets` begin with the first of them."""
     if not contexts:
         return []
     if not _are_neighbours(offsets):
@@ -74,13 +74,13 @@ def _carriers(tracing: Tracing, log: LogId, offsets: Sequence[int], contexts: Pa
 
 
 def _all_carriers(offsets: Sequence[int], records: Buffer) -> set[int]:
-    """Also those in traces that do not count."""
+    """All records with a trace context, sampled or not."""
     _, number, entries, _ = codec.contexts(records)
     return {offsets[number + distance] for distance, _ in PackedContexts(entries)}
 
 
 def _plain(chosen: Sampler, partition: int, offsets: Sequence[int]) -> list[Place]:
-    """Of records that carry none. Many of them that lie equally far apart, one in a hundred say, are one place."""
+    """Records without a trace context. Many that lie equally far apart, such as one in a hundred, are one place."""
     if offsets and chosen.part == 1 and not chosen.is_all and _are_neighbours(offsets):
         found = chosen.spaced(partition, offsets[0], len(offsets))
         if len(found) >= FEW_AT_LEAST:
@@ -101,7 +101,7 @@ def _are_neighbours(offsets: Sequence[int]) -> bool:
 
 
 def _detailed(places: list[Place], records: Buffer) -> list[Place]:
-    """With the keys and ids of those that stand alone, if they are few."""
+    """Add the keys and ids of single records, if these are few."""
     alone = [place.offset for place in places if place.length == 1]
     if not 0 < len(alone) <= MOST_DETAILED:
         return places
@@ -121,14 +121,14 @@ def details_of(key: bytes | None, headers: Sequence[tuple[str, bytes]]) -> tuple
 
 
 def place_of(record: Record, offset: int | None = None, delivery: int = 0) -> Place:
-    """Of a record that is at hand."""
+    """The place of a decoded record."""
     context = context_in(record.headers)
     key, text = details_of(record.key, record.headers)
     return Place(record.offset if offset is None else offset, 1, context, key, text, delivery)
 
 
 def context_in(headers: Iterable[tuple[str, bytes]]) -> TraceContext | None:
-    """The last of each of the two headers counts, as with others."""
+    """The trace context in the headers; of a repeated header the last one counts, as in other tracers."""
     parent = state = None
     for name, value in headers:
         if name == TRACEPARENT:

@@ -1,4 +1,4 @@
-"""Spans of records that go to the dead letters, and come back; and how letters stay in the traces they came from."""
+"""Dead-letter spans: records that become dead letters or are redriven; letters stay in the trace of their record."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ __all__ = ["note_dead", "note_expired", "note_redriven", "with_trace"]
 def with_trace(
     broker: Broker, state: QueueState, record: Record, delivery: int, headers: tuple[tuple[str, bytes], ...]
 ) -> tuple[tuple[str, bytes], ...]:
-    """The headers of a letter: its context is the span in which its record died, in the trace of that record."""
+    """The headers of a letter: its trace context is the dead-letter span, in the trace of its record."""
     if not broker.tracing.is_on:
         return headers
     place = place_of(record, delivery=delivery)
@@ -49,7 +49,7 @@ def note_dead(
     start_ns: int,
     transaction: int = 0,
 ) -> None:
-    """`letters` are the copies of `dead`, in the same order, from `base_offset` of `target` on."""
+    """Note dead letters: `letters` are the copies of `dead`, in the same order, at `target` from `base_offset` on."""
     try:
         topic = broker.catalog.topic(TopicName(state.log.topic))
     except UnknownTopic:
@@ -74,7 +74,7 @@ def note_dead(
 
 
 def note_expired(broker: Broker, state: QueueState, expired: Sequence[Place], now: int) -> None:
-    """The group was too late for them."""
+    """Note records that expired before they were delivered."""
     try:
         topic = broker.catalog.topic(TopicName(state.log.topic))
     except UnknownTopic:
@@ -98,7 +98,7 @@ def note_redriven(
     base_offset: int,
     start_ns: int,
 ) -> None:
-    """`records` are what the letters have become, in the same order, from `base_offset` of `target` on."""
+    """Note redriven letters: `records` are their copies, in the same order, at `target` from `base_offset` on."""
     try:
         topic = broker.catalog.topic(TopicName(source.topic))
     except UnknownTopic:

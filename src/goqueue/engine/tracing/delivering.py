@@ -1,4 +1,4 @@
-"""Spans of records that are delivered to a group, and of what the group makes of them."""
+"""Delivery spans: records delivered to a group, and their settlement."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -33,18 +33,18 @@ __all__ = [
 
 MOST_READ_BYTES = 8 * 1024 * 1024
 MOST_COMMITTED = 10_000
-"""Records before a committed offset that have spans: more were hardly read since the commit before."""
+"""Spans for records before a committed offset; rarely more were read since the previous commit."""
 
 
 class Settling(NamedTuple):
-    """What is known of records before they are settled, and not any more when they are."""
+    """Facts about records that are known only until they are settled."""
 
     offsets: Sequence[int]
     deliveries: Mapping[int, int]
-    """Of those that were delivered before."""
+    """For records that were delivered before."""
     member: str
     is_recent: bool
-    """Whether they were delivered since the broker started, so that their contexts were met."""
+    """True if they were delivered since the broker started, so that their trace contexts are known."""
     start_ns: int
 
 
@@ -73,13 +73,13 @@ def note_delivered(
 
 
 def is_followed(broker: Broker, log: LogId) -> bool:
-    """Whether some of its records are traced, and not only those that fail."""
+    """Whether some records of the log are traced, not only failed ones."""
     topic = _topic(broker, log) if broker.tracing.is_on else None
     return topic is not None and broker.tracing.sampler(topic).part > 0
 
 
 def settling(broker: Broker, state: QueueState, grant: int, offsets: Sequence[int], start_ns: int) -> Settling:
-    """To be asked for while they are leased; offsets ascend."""
+    """Call this while the records are leased; offsets ascend."""
     found = state.delivery.grant(grant)
     deliveries = {offset: one.deliveries for offset, one in state.delivery.repeated(offsets).items()}
     if found is None:
@@ -97,7 +97,7 @@ async def note_settled(
     error_type: ErrorType | None = None,
     transaction: int = 0,
 ) -> None:
-    """They were acknowledged, or with an error, failed: in words, and which kind it is."""
+    """Note that records were acknowledged or, with an error and its type, failed."""
     topic = _topic(broker, state.log)
     if topic is None or not what.offsets:
         return
@@ -140,11 +140,11 @@ def note_committed(
     start_ns: int = 0,
     transaction: int = 0,
 ) -> None:
-    """A group that reads by offsets has said how far it is: it has had everything since it said so before."""
+    """Note a commit of a group that reads by offset: it has read everything since its previous commit."""
     topic = _topic(broker, log)
     state = broker.queues.get(group, log)
     if topic is None or (state is not None and state.delivery.is_open):
-        # What it takes from the queue has spans already.
+        # Records taken from the queue have spans already.
         return
     tracing = broker.tracing
     chosen = tracing.sampler(topic)
@@ -198,13 +198,13 @@ def _note(
 
 
 def _are_known(broker: Broker, log: LogId, offsets: Sequence[int]) -> bool:
-    """Whether it is certain in which trace each of them is. Of records that are not traced nobody has looked."""
+    """Whether the trace of each record is known. Records that were not traced were not looked at."""
     known = dict(broker.tracing.carried.known(log, offsets))
     return all(known.get(offset) is not None for offset in offsets)
 
 
 async def _read(broker: Broker, chosen: Sampler, log: LogId, offsets: Sequence[int]) -> list[Place]:
-    """Their contexts are in the log. What cannot be read counts as carrying none."""
+    """Read the trace contexts from the log. An unreadable record counts as having none."""
     try:
         partition = broker.partition(TopicName(log.topic), log.partition)
         found = await gather(broker, partition, offsets, MOST_READ_BYTES)

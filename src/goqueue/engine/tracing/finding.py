@@ -1,4 +1,4 @@
-"""Find a record that somebody knows by its key or its id: the newest one, from the ends of the log backwards."""
+"""Record search by key or id: the newest match, scanning the log backwards."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -18,16 +18,16 @@ from goqueue.model.topic import Topic
 __all__ = ["find_by_id", "find_by_key", "find_newest"]
 
 WINDOW = 4096
-"""Offsets that are looked through at a time."""
+"""Offsets that are scanned at a time."""
 MOST_BYTES = 64 * 1024 * 1024
-"""Of each partition: what lies further back is not found. Reading that takes a moment, in a thread."""
+"""For each partition: older records are not found. Reading this much takes a moment, in a thread."""
 READ_BYTES = 1024 * 1024
 
 Match = Callable[[Record], bool]
 
 
 async def find_by_key(broker: Broker, topic: Topic, key: bytes, number: int | None = None) -> tuple[LogId, int] | None:
-    """In the partition of its key, or where somebody else may have put it."""
+    """Search the partition of the key first, then the others, as producers may choose another one."""
     home = KeyRanges(topic.ranges).partition_of(key)
     partitions = broker.partitions(topic.name)
     others = [one for one in partitions if one.id.partition != home]
@@ -36,7 +36,7 @@ async def find_by_key(broker: Broker, topic: Topic, key: bytes, number: int | No
 
 
 async def find_by_id(broker: Broker, topic: Topic, text: str) -> tuple[LogId, int] | None:
-    """As long as ids are remembered that is quick."""
+    """Look up the id; quick if the topic still remembers it, otherwise a scan."""
     (encoded,) = encoded_ids((text,))
     assert encoded is not None
     if topic.config.dedup_window_ms:
@@ -60,7 +60,7 @@ async def _find(
 
 
 async def find_newest(broker: Broker, partition: Partition, needle: bytes, match: Match) -> Record | None:
-    """`needle` is something that the bytes of the record have in them: what has not is not looked at closely."""
+    """The newest match. `needle` occurs in the bytes of every match, so chunks without it are not decoded."""
     end = partition.high_watermark
     return await asyncio.get_running_loop().run_in_executor(broker.readers, _newest, partition, end, needle, match)
 
@@ -75,7 +75,7 @@ def _newest(partition: Partition, end: int, needle: bytes, match: Match) -> Reco
             try:
                 chunk = partition.log.read(at, READ_BYTES, end)
             except GoQueueError:
-                # Retention was quicker, or the disk is failing: what is further back is not to be had.
+                # Retention was faster, or the disk is failing: older records cannot be read.
                 return None
             records = bytes(chunk.records)
             if needle in records:

@@ -1,6 +1,6 @@
-"""Where is my message? All that the log, the queues and the spans in memory know of one record.
+"""Journey of a message: all that the log, the queues and the spans in memory know of one record.
 
-The log and the queues know it also when the record is not traced, and the spans also when the record is gone.
+The log and the queues also know records that are not traced, and the spans also records that are gone.
 """
 
 import asyncio
@@ -33,14 +33,14 @@ Found = Literal["there", "removed", "compacted", "unreadable"]
 
 
 class Journey(msgspec.Struct, frozen=True, kw_only=True):
-    """One record. Instants are None for what does not apply."""
+    """The journey of one record. Times are None where they do not apply."""
 
     topic: str
     partition: int
     offset: int
     trace_id: str
     found: Found
-    """`removed` by retention, or `compacted` away: then only the queues and the spans tell of it."""
+    """If `removed` by retention or `compacted` away, only the queues and the spans know the record."""
     record: Record | None
     size: int
     """Bytes in the log."""
@@ -49,7 +49,7 @@ class Journey(msgspec.Struct, frozen=True, kw_only=True):
     expires_ns: int | None
     is_expired: bool
     transaction: Literal["none", "open", "aborted"]
-    """`none` also when it was committed."""
+    """`none` also if it was committed."""
     groups: list[GroupStand]
     spans: list[Span]
     is_traced: bool
@@ -65,12 +65,12 @@ async def find_journey(
     id_text: str | None = None,
     key: bytes | None = None,
 ) -> Journey:
-    """Of a record by its partition and offset, by its id, or of the newest one with a key: one of the three."""
+    """Find a record by its partition and offset, by its id, or the newest one with a key: exactly one of the three."""
     if [offset is not None, id_text is not None, key is not None].count(True) != 1:
         raise InvalidRequest("which record is not said", hint="give partition and offset, or id, or key")
     if offset is not None:
         if number is None:
-            raise InvalidRequest("an offset without a partition", hint="give both")
+            raise InvalidRequest("an offset needs a partition", hint="give both")
         return await journey_of(broker, name, number, offset)
     if id_text is not None:
         return await journey_of_id(broker, name, id_text)
@@ -87,7 +87,7 @@ async def journey_of(broker: Broker, name: TopicName, number: int, offset: int) 
 
 
 async def journey_of_key(broker: Broker, name: TopicName, key: bytes, number: int | None = None) -> Journey:
-    """Of the newest record with that key."""
+    """The journey of the newest record with that key."""
     topic = broker.catalog.topic(name)
     place = await find_by_key(broker, topic, key, number) or _in_spans(broker, topic, Wanted(topic=name, key=key))
     if place is None:
@@ -104,7 +104,7 @@ async def journey_of_id(broker: Broker, name: TopicName, text: str) -> Journey:
 
 
 def _in_spans(broker: Broker, topic: Topic, wanted: Wanted) -> tuple[LogId, int] | None:
-    """The record may be gone, and not yet forgotten."""
+    """Search the spans: the record may be gone, but its spans still in memory."""
     for span in find(reversed(broker.tracing.ring), wanted, MOST_SPANS):
         if span.offset >= 0 and span.run.created_ns == topic.created_ns:
             return LogId(topic.name, span.run.partition), span.offset
@@ -152,7 +152,7 @@ async def _read(broker: Broker, partition: Partition, offset: int) -> tuple[Foun
 async def _spans(
     broker: Broker, topic: Topic, partition: Partition, offset: int, record: Record | None
 ) -> tuple[str, list[Span]]:
-    """Those of the record, and those of its trace elsewhere: as a dead letter, and sent back from there."""
+    """The spans of the record, and those of its trace elsewhere: as a dead letter, and after a redrive."""
     birth = Birth(topic.name, topic.created_ns, partition.id.partition, offset)
     runs = tuple(broker.tracing.ring)
     context = None if record is None else context_in(record.headers)

@@ -1,4 +1,4 @@
-"""How much is traced, and how much of it is kept at hand."""
+"""Tracing settings: the share of records that is traced, and the number of spans kept in memory."""
 
 from typing import Annotated
 
@@ -8,11 +8,12 @@ __all__ = ["TracingSettings"]
 
 
 class TracingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Failures are traced at any rate, unless it is not enabled."""
+    """Failures are traced at any rate, unless tracing is disabled."""
 
     enabled: bool = True
     """Whether spans are noted at all."""
     rate: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
-    """The share of records that are traced, for topics without a `trace_rate` of their own: none but failures."""
+    """Share of records that are traced, in topics without a `trace_rate` of their own. With 0, only failures are
+    traced."""
     ring: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 10_000
-    """Spans that are kept in memory."""
+    """Number of spans kept in memory."""

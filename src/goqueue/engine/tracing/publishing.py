@@ -1,4 +1,4 @@
-"""Spans of records that are published, or are not."""
+"""Publish spans: records that were published or refused."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["note_appended", "note_published", "note_refused", "note_refused_batch", "note_unreadable"]
 
 MOST_REFUSED = 100
-"""Records of a refused batch that have spans of their own."""
+"""Records of a refused batch that have their own spans."""
 
 
 def note_published(broker: Broker, topic: Topic, request: "PublishBatch", result: "Published", start_ns: int) -> None:
-    """Of a batch whose producer was told that it is written, or was before."""
+    """Note a batch that was confirmed."""
     if result.duplicate:
         return
     tracing = broker.tracing
@@ -49,7 +49,7 @@ def note_published(broker: Broker, topic: Topic, request: "PublishBatch", result
 
 
 def _written(records: bytearray, result: "Published") -> bytes:
-    """Those of a batch that were not there before, as they are in the log."""
+    """The records of a batch that were not duplicates, as they are in the log."""
     given: Sequence[Record] = codec.decode(records)
     placed = zip(given, result.places(), strict=True)
     return codec.encode(
@@ -58,13 +58,13 @@ def _written(records: bytearray, result: "Published") -> bytes:
 
 
 def note_refused_batch(broker: Broker, request: "PublishBatch", refusal: GoQueueError, start_ns: int) -> None:
-    """Of a batch whose producer was told why it is not written."""
+    """Note a batch that was refused."""
     records: Sequence[Record] = ()
     try:
         carried = codec.contexts(request.records).carried
         records = codec.decode(request.records) if carried else ()
     except GoQueueError:
-        # Perhaps that is why it was refused.
+        # This may be the reason for the refusal.
         pass
     transaction = 0 if request.transaction is None else request.transaction.number
     _note_refusals(broker, request.topic, request.partition, records, refusal, start_ns, transaction)
@@ -73,12 +73,12 @@ def note_refused_batch(broker: Broker, request: "PublishBatch", refusal: GoQueue
 def note_refused(
     broker: Broker, name: TopicName, partition: int | None, record: Record, refusal: GoQueueError, start_ns: int
 ) -> None:
-    """Of a record that came singly."""
+    """Note a single record that was refused."""
     _note_refusals(broker, name, partition or 0, (record,), refusal, start_ns)
 
 
 def note_unreadable(broker: Broker, name: TopicName, refusal: GoQueueError, start_ns: int) -> None:
-    """Of what never came to be a record."""
+    """Note a request that could not be decoded into records."""
     if broker.tracing.is_on:
         _note_refusals(broker, name, 0, (), refusal, start_ns)
 
@@ -92,9 +92,9 @@ def _note_refusals(
     start_ns: int,
     transaction: int = 0,
 ) -> None:
-    """One span for each record that carries a context, and one for all the others.
+    """One span for each record with a trace context, and one for all others.
 
-    They have no offsets, and each is a trace of its own: so the instant, as a negative number, stands in for one.
+    They have no offsets, and each is a trace of its own; the negated start time takes the place of the offset.
     """
     places = [Place(-start_ns - number, 1, context_in(one.headers)) for number, one in enumerate(records)]
     kept = [place for place in places if place.context is not None][:MOST_REFUSED]
@@ -131,7 +131,7 @@ def _note_refusals(
 def note_appended(
     broker: Broker, log: LogId, base_offset: int, records: Sequence[Record], start_ns: int, transaction: int = 0
 ) -> None:
-    """Records that the broker has written by itself and that belong to a trace which is kept."""
+    """Note records that the broker itself wrote into a trace."""
     topic = _topic(broker, TopicName(log.topic))
     if topic is None:
         return

@@ -1,4 +1,4 @@
-"""What can be asked of the spans that are kept in memory."""
+"""Queries of the spans in memory."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,12 +18,12 @@ T = TypeVar("T")
 
 
 class TracingFacts(NamedTuple):
-    """How tracing fares since the broker started, and what the spans in memory say."""
+    """Tracing counters since the broker started, and a summary of the spans in memory."""
 
     enabled: bool
     rate: float
     ring: int
-    """How many spans there is room for."""
+    """The capacity, in spans."""
     kept: int
     recorded: int
     sampled_out: int
@@ -33,14 +33,14 @@ class TracingFacts(NamedTuple):
 
 
 async def recent_traces(broker: Broker, limit: int = 100) -> list[TraceFacts]:
-    """Those in which something happened last, the newest first."""
+    """The traces with the latest activity, the newest first."""
     _check(limit)
     runs = tuple(broker.tracing.ring)
     return await _in_thread(broker, lambda: search.newest_traces(runs, limit))
 
 
 async def one_trace(broker: Broker, trace_id: str) -> list[Span]:
-    """In the order in which they happened."""
+    """The spans of a trace, in the order of time."""
     runs = tuple(broker.tracing.ring)
     found = await _in_thread(broker, lambda: search.spans_of_trace(runs, trace_id.lower()))
     if not found:
@@ -49,7 +49,7 @@ async def one_trace(broker: Broker, trace_id: str) -> list[Span]:
 
 
 async def find_spans(broker: Broker, wanted: Wanted, limit: int = 100) -> list[Span]:
-    """The newest first."""
+    """Matching spans, the newest first."""
     _check(limit)
     runs = tuple(reversed(broker.tracing.ring))
     return await _in_thread(broker, lambda: search.find(runs, wanted, limit))
@@ -73,9 +73,9 @@ async def tracing_facts(broker: Broker) -> TracingFacts:
 
 def _check(limit: int) -> None:
     if not 1 <= limit <= MOST_LISTED:
-        raise InvalidRequest(f"a limit of {limit}", hint=f"ask for 1 to {MOST_LISTED}")
+        raise InvalidRequest(f"limit must be between 1 and {MOST_LISTED}, got {limit}", hint="narrow the search")
 
 
 async def _in_thread(broker: Broker, work: Callable[[], T]) -> T:
-    """A ring may be large, and the event loop has other things to do."""
+    """Run in a thread: a large ring would block the event loop."""
     return await asyncio.get_running_loop().run_in_executor(broker.readers, work)

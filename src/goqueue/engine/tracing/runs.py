@@ -1,4 +1,4 @@
-"""Spans for places: what all of them have in common, and what each has of its own."""
+"""Span runs: the common fields and the individual ones of the spans of some places."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from goqueue.model.topic import Topic
 __all__ = ["runs_for"]
 
 LONGEST_ERROR = 300
-"""Consumers say why; what is kept in memory has a limit."""
+"""Consumers give the text, and memory is limited."""
 
 
 def runs_for(

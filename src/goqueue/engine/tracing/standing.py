@@ -1,4 +1,4 @@
-"""Where one record stands in each group of its topic."""
+"""Status of one record in each group of its topic."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -25,7 +25,7 @@ GroupState = Literal[
 
 
 class GroupStand(msgspec.Struct, frozen=True, kw_only=True):
-    """`done` is acknowledged, or passed over for good; the last two are of groups that read by offsets."""
+    """`done` means acknowledged or skipped for good; `read` and `unread` are of groups that read by offset."""
 
     group: str
     state: GroupState
@@ -33,14 +33,14 @@ class GroupStand(msgspec.Struct, frozen=True, kw_only=True):
     failures: int = 0
     last_failure: str = ""
     until_ns: int | None = None
-    """Until when a consumer has it, or when it is tried again."""
+    """The end of its lease, or the time of its retry."""
     member: str = ""
     dead_letter: str = ""
-    """`topic/partition/offset` of the letter, if it can be found."""
+    """`topic/partition/offset` of the dead letter, if it can be found."""
 
 
 async def stands_of(broker: Broker, partition: Partition, offset: int, spans: Sequence[Span]) -> list[GroupStand]:
-    """By the names of the groups."""
+    """The status in each group, ordered by group name."""
     found: dict[str, GroupStand] = {}
     for group in broker.groups:
         committed = group.offsets.get(partition.id)
@@ -56,7 +56,7 @@ async def _stand(
     broker: Broker, state: QueueState, partition: Partition, offset: int, spans: Sequence[Span]
 ) -> GroupStand:
     at = state.delivery.standing(offset)
-    # What a transaction has buried that was aborted then is alive.
+    # A record whose rejection was in an aborted transaction is not dead.
     buried = _buried(state, partition, offset, spans) if at.state in ("dead", "settled") else ""
     if at.state == "dead" and not buried:
         buried = await _letter(broker, state, partition, offset)
@@ -102,7 +102,7 @@ def _buried(state: QueueState, partition: Partition, offset: int, spans: Sequenc
 
 
 async def _letter(broker: Broker, state: QueueState, partition: Partition, offset: int) -> str:
-    """The letter says where it comes from."""
+    """Search the dead-letter topic by the origin stored in each letter."""
     config = broker.catalog.topic(TopicName(partition.id.topic)).config
     name = TopicName(config.dead_letter_topic or f"{partition.id.topic}{DEAD_LETTER_SUFFIX}")
     try:

@@ -1,4 +1,4 @@
-"""Takes down what happens to records: keeps the newest spans, and hands all of them on."""
+"""Tracing: keeps the newest spans in memory, and passes all of them to sinks."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -19,14 +19,14 @@ MOST_CARRIED = 50_000
 
 
 class Sink(Protocol):
-    """Where spans go besides the ring. It is called on the event loop: it must not wait, and must not fail."""
+    """A destination of spans besides memory. It is called on the event loop: it must neither wait nor fail."""
 
     def take(self, runs: Sequence[SpanRun]) -> int | None:
-        """How many spans were dropped because there was no room for them; None for none."""
+        """The number of spans dropped for lack of room; None for none."""
 
 
 class Tracing:
-    """One for a broker. Whoever has something to note looks at `is_on` first: that is all it costs when it is off."""
+    """One for a broker. Callers check `is_on` first, so that disabled tracing costs nothing more."""
 
     def __init__(self, clock: Clock, settings: TracingSettings | None = None) -> None:
         self.settings = settings or TracingSettings()
@@ -39,11 +39,11 @@ class Tracing:
         self.recorded = 0
         """Spans noted since the start."""
         self.sampled_out = 0
-        """Spans that were not, as their records are not traced."""
+        """Spans not noted because their records are not sampled."""
         self.dropped = 0
         """Spans that sinks had no room for."""
         self.under_way = 0
-        """Readings of records whose spans are still to be made."""
+        """Reads in progress of records whose spans are still to be made."""
         self._sinks: tuple[Sink, ...] = ()
 
     def add_sink(self, sink: Sink) -> None:
@@ -54,7 +54,7 @@ class Tracing:
         return sampler(self._rate if rate is None else rate)
 
     def leaves_out(self, topic: Topic, records: int) -> bool:
-        """Whether no record of the topic is traced, unless it fails; then those are counted."""
+        """Whether no record of the topic is traced unless it fails; if so, these are counted."""
         config = topic.config
         rate = config.trace_rate
         if (self._rate if rate is None else rate) > 0:
@@ -66,7 +66,7 @@ class Tracing:
         self.note_all((run,))
 
     def note_all(self, runs: Sequence[SpanRun]) -> None:
-        """What happened together."""
+        """Note spans that happened together."""
         if not self.is_on or not runs:
             return
         for run in runs:

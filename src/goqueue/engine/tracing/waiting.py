@@ -1,4 +1,4 @@
-"""Spans of what takes its time: records that were delayed, and transactions."""
+"""Duration spans: delays of records, and transactions."""
 
 from collections.abc import Sequence
 
@@ -24,11 +24,11 @@ __all__ = ["note_ended", "note_fired"]
 
 MOST_READ_BYTES = 8 * 1024 * 1024
 MOST_UNDER_WAY = 16
-"""Rounds of records that fell due whose spans wait to be made; of more, none are."""
+"""Rounds of fired records whose spans are still to be made; further rounds get none."""
 
 
 def note_fired(broker: Broker, partition: Partition, offsets: Sequence[int], now: int) -> None:
-    """These have just fallen due. When they were published stands in the log, which is read in the background."""
+    """Note records that became due. Their publish time is in the log, which is read in the background."""
     tracing = broker.tracing
     chosen = tracing.sampler(broker.catalog.topic(TopicName(partition.id.topic)))
     wanted = offsets if tracing.carried.has(partition.id) else _by_offset(chosen, partition, offsets)
@@ -68,7 +68,7 @@ async def _note_fired(broker: Broker, partition: Partition, chosen: Sampler, off
 
 
 def note_ended(broker: Broker, one: Transaction, ended: Ended) -> None:
-    """Committed, or aborted, which is an error unless its producer gave up a transaction with nothing in it."""
+    """Note the end of a transaction. An abort is an error, unless the producer aborted an empty transaction."""
     tracing = broker.tracing
     is_fine = ended.committed or (one.is_empty and ended.why == ABORTED_BY_PRODUCER)
     if is_fine and not sampler(tracing.settings.rate).has_offset(0, one.number):

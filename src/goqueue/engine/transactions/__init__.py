@@ -1,1 +1,1 @@
-"""Transactions at work: records, offsets and acknowledgements that count together or not at all."""
+"""Transactions: records, offsets and acknowledgements that take effect together or not at all."""

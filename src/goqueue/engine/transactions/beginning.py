@@ -1,4 +1,5 @@
-"""Who may have transactions, and how they begin and grow: every call is checked against the newest epoch."""
+"""Begin of transactions: transactional ids, new transactions, and offsets; each call is checked against the newest
+epoch."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
@@ -32,9 +33,9 @@ async def enlist(
     instance: str = "",
     known_as: tuple[int, int] | None = None,
 ) -> Enlisted:
-    """The newest instance takes over: older ones under the same id can do nothing from here on.
+    """Register an instance; older instances with the same transactional id are fenced.
 
-    An instance that says as which producer id and epoch it is known is refused if another one has taken over since.
+    An instance that gives its producer id and epoch is refused if another one has taken over since.
     """
     coordinator = broker.transactions
 
@@ -58,14 +59,14 @@ async def enlist(
 
 
 def _owners(broker: Broker) -> tuple[MachineOwner, MachineOwner]:
-    """Of identities, and of who begins what; transactions that have begun are owners of their own."""
+    """The owners of identities and of new transactions; a transaction that has begun is an owner of its own."""
     return broker.state_log.owner(PRODUCER_IDS), broker.state_log.owner(COORDINATOR)
 
 
 def _check_newest(broker: Broker, transactional_id: str, producer_id: int, epoch: int, instance: str) -> None:
     known = broker.transactions.lookup(transactional_id)
     if known is not None and instance and (producer_id, instance) == (known.producer_id, known.instance):
-        # It was told of an older epoch only, as the answer with the newest one was lost.
+        # The instance knows only an older epoch, because the reply with the newest one was lost.
         return
     check_alive(broker, producer_id, epoch)
     if known is not None and known.producer_id != producer_id:
@@ -73,12 +74,12 @@ def _check_newest(broker: Broker, transactional_id: str, producer_id: int, epoch
 
 
 def check_alive(broker: Broker, producer_id: int, epoch: int) -> None:
-    """Whether this is still the newest instance of a producer."""
+    """Raise if this is not the newest instance of a producer."""
     broker.producer_ids.check(producer_id, epoch)
 
 
 async def begin(broker: Broker, producer_id: int, epoch: int) -> Began:
-    """Written before anything that belongs to it, and without a sync."""
+    """Begin a transaction; written before anything that belongs to it, and without a sync."""
 
     def decide() -> list[Began]:
         broker.producer_ids.check(producer_id, epoch)
@@ -90,7 +91,7 @@ async def begin(broker: Broker, producer_id: int, epoch: int) -> Began:
 
 
 async def begin_part(broker: Broker, key: str, timeout_ms: int) -> Began:
-    """A part of a larger transaction, with a producer identity of its own; it is decided under the key."""
+    """Begin a part of a larger transaction, with its own producer identity; it is decided under the key."""
 
     def decide() -> Decision:
         given = broker.producer_ids.next()
@@ -106,7 +107,7 @@ async def begin_part(broker: Broker, key: str, timeout_ms: int) -> Began:
 
 
 async def prepare(broker: Broker, ref: InTransaction) -> None:
-    """The part is complete: when this returns, all of it is durable, and only the decision is missing."""
+    """Prepare a part: on return all of it is durable, and only the decision is missing."""
     check(broker, ref)
     broker.endings.check_whole(ref.number)
     await broker.endings.writes_done((ref.number,))
@@ -128,7 +129,7 @@ async def add_offsets(
     member_id: str | None = None,
     generation: int | None = None,
 ) -> None:
-    """Where the group goes on when the transaction commits. The member must still have the partitions then."""
+    """Add offsets to commit with the transaction. The member must still own the partitions then."""
     check(broker, ref)
     name = group_name(group)
     if not offsets:
@@ -149,7 +150,7 @@ Event = TypeVar("Event", bound=CoordinatorEvent)
 
 
 async def _change(broker: Broker, ref: InTransaction, decide: Callable[[], Sequence[Event]]) -> Sequence[Event]:
-    """Of one transaction, which can only be aborted if the change is refused."""
+    """Change one transaction, which can only be aborted if the change is refused."""
 
     def decide_if_open() -> Sequence[Event]:
         check(broker, ref)

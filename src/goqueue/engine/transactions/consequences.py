@@ -1,4 +1,4 @@
-"""What the end of transactions means for groups: where they go on, and which records they are done with."""
+"""Effects of ended transactions on groups: committed offsets and settled records."""
 
 from collections.abc import Sequence
 
@@ -29,7 +29,7 @@ NEVER_EXHAUSTED = 1 << 31
 
 
 class QueueChanges:
-    """Events for the queues that pledges and offsets are about, decided under their locks."""
+    """Events for the queues of pledges and offsets, decided under their locks."""
 
     def __init__(self, broker: Broker, ends: Sequence[tuple[Transaction, bool]]) -> None:
         self._broker = broker
@@ -38,7 +38,7 @@ class QueueChanges:
         self.events: list[tuple[QueueState, DeliveryEvent]] = []
         self._dead: list[tuple[QueueState, Pledge]] = []
         self._said: list[tuple[QueueState, Pledge, Settling, int]] = []
-        """What consumers have said within committed transactions, with their numbers."""
+        """Settlements within committed transactions, with the transaction numbers."""
 
     def _states(self) -> set[QueueState]:
         places = {(one.group, LogId(one.topic, one.partition)) for each, _ in self._ends for one in each.pledges}
@@ -52,7 +52,7 @@ class QueueChanges:
         return {state for state in found if state is not None and state.delivery.is_open}
 
     def decide(self) -> None:
-        """Refused when one of the records is not leased any more, or a group is gone."""
+        """Decide; refused if one of the records is no longer leased, or a group was deleted."""
         for each, committed in self._ends:
             for pledge in each.pledges:
                 self._decide(pledge, each.number, committed=committed)
@@ -84,7 +84,7 @@ class QueueChanges:
                 self._dead.append((state, pledge))
                 return delivery.settle({pledge.grant: offsets}, is_dead=True)
             case "nack":
-                # Those that have failed too often were sorted out when it was said, and are dead letters already.
+                # Records that failed too often were sorted out when they were pledged, and are dead letters already.
                 policy = retry_policy(self._broker, state)
                 patient = msgspec.structs.replace(policy, max_attempts=NEVER_EXHAUSTED)
                 returns = Returns(pledge.grant, list(offsets), pledge.reason)
@@ -93,7 +93,7 @@ class QueueChanges:
 
     @staticmethod
     def _given_up(state: QueueState, pledge: Pledge, offsets: BitMap64) -> DeliveryEvent | None:
-        """Leased as before: for as long as was left of it, which may be nothing."""
+        """Restore the lease: it has the time that was left, which may be none."""
         grant = state.delivery.grant(pledge.grant)
         left = offsets & grant.records if grant is not None else BitMap64()
         return state.delivery.extend(pledge.grant, left, InstantNs(pledge.restore_deadline)) if left else None
@@ -119,7 +119,7 @@ class QueueChanges:
             self._broker.queues.in_background(_note(self._broker, state, pledge, said, number))
 
     def tell(self) -> None:
-        """Those who wait for a record, or for room, may go on."""
+        """Wake polls that wait for a record or for room."""
         for group in {state.group for state, _ in self.events}:
             self._broker.queues.changed(group)
 
@@ -137,7 +137,7 @@ async def _note(broker: Broker, state: QueueState, pledge: Pledge, said: Settlin
 
 
 class GroupMoves:
-    """Offsets that groups commit. Refused when a member that said so has lost the partition since."""
+    """Committed offsets of groups; refused if a member has lost the partition since it added them."""
 
     def __init__(self, broker: Broker, committed: Sequence[Transaction]) -> None:
         self._broker = broker
@@ -174,7 +174,7 @@ class GroupMoves:
         return [one for each in self._committed for one in each.offsets]
 
     def applied(self) -> None:
-        """Tell members that wait, and trace."""
+        """Notify waiting members, and trace."""
         numbers = [each.number for each in self._committed for _ in each.offsets]
         for one, number, (log, before) in zip(self._offsets(), numbers, self._before, strict=False):
             note_committed(self._broker, one.group, log, before, one.offset, member=one.member_id, transaction=number)

@@ -1,7 +1,7 @@
-"""End transactions: one entry of the journal says that they ended, and holds everything that follows from it.
+"""Ends of transactions: one journal entry holds the end and everything that follows from it.
 
-A marker in each partition, the offsets of groups, the acknowledgements: after a crash all of that is there or none of
-it. So there is nothing to finish later, whatever happens in between.
+A marker in each partition, the offsets of groups and the acknowledgements: after a crash all of that is there, or none
+of it, so no end has to be completed later.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,12 +30,12 @@ LEFT_OVER = "the broker was stopped before it ended"
 
 
 async def commit(broker: Broker, number: int, producer_id: int, epoch: int) -> None:
-    """All of it counts from now on. May be said again, when the answer got lost."""
+    """Commit: all of the transaction takes effect. Repeating it is safe, as a reply may have been lost."""
     await _end_own(broker, number, producer_id, epoch, committed=True, why="")
 
 
 async def abort(broker: Broker, number: int, producer_id: int, epoch: int) -> None:
-    """None of it ever happened."""
+    """Abort: none of the transaction takes effect."""
     await _end_own(broker, number, producer_id, epoch, committed=False, why=ABORTED_BY_PRODUCER)
 
 
@@ -46,7 +46,7 @@ async def _end_own(broker: Broker, number: int, producer_id: int, epoch: int, *,
     now = broker.clock.now_ns()
     ended = broker.transactions.end(number, committed=committed, why=why, now=now)
     if ended is None:
-        # The answer was lost on its way, or this one is too early.
+        # Ended before: the reply was lost, or that end is not durable yet.
         await broker.commit.durable()
         return
     if committed:
@@ -58,7 +58,7 @@ async def _end_own(broker: Broker, number: int, producer_id: int, epoch: int, *,
 
 
 async def abort_now(broker: Broker, number: int, why: str) -> bool:
-    """By an operator or the broker itself, whoever began it; False when it has ended already."""
+    """Abort a transaction for the broker or an operator; returns False if it has ended already."""
     await broker.endings.settled((number,))
     if broker.transactions.get(number) is None:
         return False
@@ -69,7 +69,7 @@ async def abort_now(broker: Broker, number: int, why: str) -> bool:
 
 
 async def decide(broker: Broker, key: str, numbers: Sequence[int]) -> Decided:
-    """These parts are the whole transaction, all others under the key are aborted. Said again, it changes nothing."""
+    """Commit these parts and abort all others under the key. Repeating the same decision is safe."""
     while broker.transactions.remembered(key) is None:
         live = broker.transactions.numbers_of(key)
         if broker.endings.is_ending(live):
@@ -89,7 +89,7 @@ async def decide(broker: Broker, key: str, numbers: Sequence[int]) -> Decided:
 
 
 async def abort_overdue(broker: Broker) -> int:
-    """What has run out of time, or was open when the broker stopped; how many that were."""
+    """Abort transactions that have timed out, or were open when the broker stopped; returns their number."""
     count = 0
     for number in sorted(broker.endings.left_over):
         count += await abort_now(broker, number, LEFT_OVER)
@@ -101,7 +101,7 @@ async def abort_overdue(broker: Broker) -> int:
 
 
 async def _abort_orphans(broker: Broker) -> int:
-    """Records of transactions that are not known, as older versions left them on a full disk."""
+    """Abort records of unknown transactions, as older versions left them on a full disk."""
     orphans = broker.endings.orphans
     count = len(orphans)
     while orphans:
@@ -117,7 +117,7 @@ async def _abort_orphans(broker: Broker) -> int:
 
 
 async def _end(broker: Broker, ends: Sequence[Ended], decided: Decided | None = None) -> None:
-    """Once it is handed to be written it happens, also when the caller goes away; until then nobody else may begin."""
+    """Shielded: once submitted the end happens, even if the caller is cancelled. Until then no other end may begin."""
     numbers = [one.number for one in ends]
     broker.endings.begin(numbers)
     await shielded(_end_begun(broker, ends, decided, numbers))
@@ -167,7 +167,7 @@ class _Ending:
         return [*transactions, *decided, *moves, *self._queues.events]
 
     def _also(self) -> Also:
-        # What was open is aborted after a restart in any case; what was prepared could still be chosen.
+        # After a restart open transactions are aborted in any case, but prepared ones could still be committed.
         was_prepared = any(one.state is State.PREPARED for one in self._live.values())
         return Also(appends=self._markers(), durable=was_prepared, written=self._applied)
 
@@ -187,12 +187,12 @@ class _Ending:
 
 def _live(coordinator: Coordinator, number: int) -> Transaction:
     found = coordinator.get(number)
-    assert found is not None, "whoever ends it has looked"
+    assert found is not None, "the caller has checked that it is live"
     return found
 
 
 def _partitions(broker: Broker, parts: Iterable[PartitionPart]) -> list[Partition]:
-    """Those that are still there: topics may have been deleted meanwhile."""
+    """The partitions that still exist: topics may have been deleted meanwhile."""
     found = []
     for part in parts:
         with suppress(UnknownTopic, UnknownPartition):

@@ -1,4 +1,4 @@
-"""What a write in a transaction has to pass, and what is written with the first one in a partition."""
+"""Checks of transactional writes, and the event written with the first one in a partition."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,7 +14,7 @@ __all__ = ["InTransaction", "check", "check_publish", "joined", "transaction_own
 
 
 class InTransaction(NamedTuple):
-    """A transaction, and who says so."""
+    """A transaction, and the producer that refers to it."""
 
     number: int
     producer_id: int
@@ -22,7 +22,7 @@ class InTransaction(NamedTuple):
 
 
 def check(broker: Broker, ref: InTransaction) -> None:
-    """Whether this is the newest instance of the producer, and its transaction open."""
+    """Raise unless this is the newest instance of the producer and its transaction is open."""
     broker.producer_ids.check(ref.producer_id, ref.epoch)
     broker.transactions.check(*ref)
     broker.endings.check(ref.number)
@@ -36,22 +36,22 @@ def check_publish(
     check(broker, ref)
     if producer is not None and (producer.producer_id, producer.epoch) != ref[1:]:
         raise StateConflict(
-            f"records of producer {producer.producer_id} in a transaction of producer {ref.producer_id}",
+            f"a transaction of producer {ref.producer_id} cannot take records of producer {producer.producer_id}",
             hint="publish as the producer that began the transaction",
         )
     if ids is not None and any(ids):
         raise InvalidRequest(
-            "records with ids in a transaction",
-            hint="leave out the ids: an aborted record would stand for one that is sent again",
+            "a transaction cannot take records with ids",
+            hint="leave out the ids: after an abort, a repeated record would count as a duplicate",
         )
 
 
 def transaction_owner(broker: Broker, number: int) -> MachineOwner:
-    """Transactions change independently of each other."""
+    """Each transaction is an owner, as transactions change independently of each other."""
     return broker.state_log.owner(COORDINATOR, str(number))
 
 
 def joined(broker: Broker, ref: InTransaction, log: LogId) -> Decision:
-    """What is written with the first records of a transaction in a partition: its end is marked there, too."""
+    """The event for the first records of a transaction in a partition, where its end must be marked, too."""
     event = broker.transactions.join(ref.number, *log)
     return () if event is None else ((transaction_owner(broker, ref.number), event),)

@@ -1,7 +1,7 @@
-"""Acknowledge, reject or give back records of the queue as part of a transaction: it takes effect when that commits.
+"""Transactional acknowledgements: ack, nack or reject queue records when the transaction commits.
 
-Until then the records stay leased, for as long as the transaction may take. A record that goes to the dead letters is
-written there at once, as a record of the transaction that nobody sees before it commits.
+Until then the records stay leased, for as long as the transaction may take. A dead letter is written at once, as a
+record of the transaction that is hidden until it commits.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -30,7 +30,7 @@ __all__ = ["Action", "pledge", "pledge_all"]
 
 Action = Literal["ack", "nack", "reject"]
 GRACE_NS = 5_000_000_000
-"""Beyond the deadline of the transaction, so that a commit in the last moment still finds its records leased."""
+"""Added to the deadline of the transaction, so that a late commit still finds its records leased."""
 
 
 async def pledge_all(
@@ -41,7 +41,7 @@ async def pledge_all(
     reason: str = "",
     pause_ms: int | None = None,
 ) -> tuple[int, int]:
-    """Of all leases, or the transaction is over; how many records, and how many of them go to the dead letters."""
+    """Pledge all leases, or fail the transaction; returns the numbers of records and of dead letters."""
     check(broker, ref)
     records = dead = 0
     try:
@@ -49,7 +49,7 @@ async def pledge_all(
             dead += await pledge(broker, ref, lease, action, reason, pause_ms)
             records += len(lease.offsets)
     except GoQueueError as refusal:
-        # Some may have been added, and whoever asked is told that they were not.
+        # Some may have been added although the caller is answered with an error.
         broker.endings.break_off(ref.number, refusal.message)
         raise
     return records, dead
@@ -58,10 +58,13 @@ async def pledge_all(
 async def pledge(
     broker: Broker, ref: InTransaction, lease: Lease, action: Action, reason: str = "", pause_ms: int | None = None
 ) -> int:
-    """All of the lease's records or none; how many of them go to the dead letters."""
+    """Pledge all records of a lease or none; returns the number of dead letters."""
     check(broker, ref)
     if pause_ms is not None and not 0 <= pause_ms <= LONGEST_VISIBILITY_MS:
-        raise InvalidRequest(f"a pause of {pause_ms} ms", hint=f"give 0 to {LONGEST_VISIBILITY_MS} ms")
+        raise InvalidRequest(
+            f"the pause must be between 0 and {LONGEST_VISIBILITY_MS} ms, got {pause_ms}",
+            hint="leave it out for the backoff of the topic",
+        )
     state, offsets = leased_records(broker, lease)
     pledging = _Pledging(broker, ref, state, lease.grant)
     match action:
@@ -94,12 +97,12 @@ class _Pledging:
         self._grant = grant
 
     async def keep(self, offsets: BitMap64, action: Literal["ack", "nack"], reason: str, pause_ms: int | None) -> None:
-        """Leased until the transaction ends."""
+        """Keep the records leased until the transaction ends."""
         wanted = self._pledge(offsets, action, reason, pause_ms)
         await self._change(offsets, wanted)
 
     async def bury(self, offsets: Sequence[int], reason: str, cause: str) -> None:
-        """As `keep`, with a copy in the topic for dead letters."""
+        """Like `keep`, with a copy in the dead-letter topic."""
         letters = DeadLetters(self._broker, self._state)
         target = await letters.target()
         left = list(offsets)
@@ -117,7 +120,7 @@ class _Pledging:
             left = left[len(moved) :]
 
     async def _append(self, offsets: BitMap64, wanted: Pledge, target: Partition, batch: bytearray) -> int:
-        """The pledge with copies of its records; the offset of the first copy."""
+        """Write the pledge with copies of its records; returns the offset of the first copy."""
         staged: list[StagedAppend] = []
         number = self._ref.number
 
@@ -148,7 +151,7 @@ class _Pledging:
         await broker.queues.change(self._state, lambda: self._held(offsets), also)
 
     def _held(self, offsets: BitMap64) -> Extended:
-        """The lease lasts as long as the transaction, from this very moment on."""
+        """Extend the lease to the end of the transaction."""
         check(self._broker, self._ref)
         until = InstantNs(self._broker.transactions.deadline_of(self._ref.number) + GRACE_NS)
         return self._state.delivery.extend(self._grant, offsets, max(until, self._deadline(offsets)))

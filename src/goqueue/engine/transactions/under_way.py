@@ -1,4 +1,4 @@
-"""Transactions that take nothing more: being ended, only to be aborted, or of an earlier run of the broker."""
+"""Transactions in progress that accept no more writes: ending, broken, or left from an earlier run of the broker."""
 
 import asyncio
 from collections import Counter
@@ -20,44 +20,45 @@ class Endings:
         self._writes: Counter[int] = Counter()
         self._waiting: dict[int, asyncio.Future[None]] = {}
         self.left_over: set[int] = set()
-        """Open when the broker stopped, and to be aborted: nobody knows whether all of their writes arrived."""
+        """Open when the broker stopped, and to be aborted, as some of their writes may be lost."""
 
         self.orphans: dict[int, list[Partition]] = {}
-        """Transactions with records in these partitions that are not known any more, to be aborted as well."""
+        """Unknown transactions with records in these partitions, to be aborted as well."""
 
     def is_ending(self, numbers: Iterable[int]) -> bool:
         return any(number in self._ending for number in numbers)
 
     def check(self, number: int) -> None:
-        """Whether more may be added to it."""
+        """Raise if the transaction accepts no more writes."""
         if number in self.left_over:
             raise TransactionEnded(f"transaction {number} was open when the broker stopped, and is aborted")
         if number in self._ending:
             raise TransactionConflict(f"transaction {number} is being ended", hint="begin another transaction")
 
     def check_whole(self, number: int) -> None:
-        """Whether it may be committed."""
+        """Raise if the transaction cannot be committed."""
         self.check(number)
         self.check_complete(number)
 
     def check_complete(self, number: int) -> None:
-        """Whether everything that belongs to it was written."""
+        """Raise if a write of the transaction was refused."""
         reason = self._broken.get(number)
         if reason is not None:
             raise TransactionConflict(f"transaction {number} is not complete: {reason}", hint="abort it, and try again")
 
     def break_off(self, number: int, reason: str) -> None:
-        """Something that belongs to it was not written: it can only be aborted."""
+        """Note that a write of the transaction failed: it can only be aborted."""
         self._broken[number] = reason
 
     async def settled(self, numbers: Iterable[int]) -> None:
-        """Wait for whoever ends one of them right now."""
+        """Wait until no end of these transactions is in progress."""
         for number in numbers:
             while (ending := self._ending.get(number)) is not None:
                 await asyncio.wait((ending,))
 
     def track(self, number: int) -> Done:
-        """To call when a write of the transaction is done: it does not end before, nor commit if that was refused."""
+        """Returns a callback for the outcome of a write. The transaction ends after it, and cannot commit if it was
+        refused."""
         self._writes[number] += 1
 
         def told(refusal: GoQueueError | None) -> None:
@@ -75,7 +76,7 @@ class Endings:
                 self._waiting.pop(number).set_result(None)
 
     async def writes_done(self, numbers: Iterable[int]) -> None:
-        """Wait for the writes of these transactions that are under way."""
+        """Wait for the writes in progress of these transactions."""
         for number in numbers:
             if number in self._writes:
                 if number not in self._waiting:

@@ -1,4 +1,4 @@
-"""Which transactions there are, what they hold back, how they ended: for operators, who may also abort one."""
+"""Views of transactions for operators: live and ended ones, the records they hold back, and their abort."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -24,15 +24,17 @@ __all__ = ["MOST_LISTED", "abort_as_operator", "describe", "list_live", "transac
 
 MOST_LISTED = 1000
 MOST_LISTED_PARTS = 20_000
-"""Partitions, pledges and offsets on one page: a page that has so many ends there, whatever its limit."""
+"""Partitions, pledges and offsets on one page: a page with this many ends there, whatever its limit."""
 BY_OPERATOR = "an operator aborted it"
 NS_PER_MS = 1_000_000
 
 
 def list_live(broker: Broker, *, after: int = 0, limit: int = 100, hanging: bool = False) -> TransactionPage:
-    """Those with numbers above `after`, the oldest first; all, or only those that hang."""
+    """Live transactions with numbers above `after`, the oldest first; all, or only those that hang."""
     if not 1 <= limit <= MOST_LISTED:
-        raise InvalidRequest(f"a limit of {limit}", hint=f"give 1 to {MOST_LISTED}")
+        raise InvalidRequest(
+            f"limit must be between 1 and {MOST_LISTED}, got {limit}", hint="read further pages with `after`"
+        )
     now = broker.clock.now_ns()
     stats = broker.transactions.stats()
     live = stats.open + stats.prepared
@@ -49,7 +51,7 @@ def list_live(broker: Broker, *, after: int = 0, limit: int = 100, hanging: bool
 
 
 def describe(broker: Broker, number: int) -> TransactionView:
-    """A live transaction, or how one ended that is still remembered."""
+    """A live transaction, or an ended one that is still remembered."""
     live = broker.transactions.get(number)
     if live is not None:
         return _live(broker, live, broker.clock.now_ns())
@@ -63,7 +65,7 @@ def describe(broker: Broker, number: int) -> TransactionView:
 
 
 async def abort_as_operator(broker: Broker, number: int) -> TransactionView:
-    """Whoever began it; one that was aborted before is left as it is, and one that was committed is refused."""
+    """Abort a transaction of any producer. An aborted one is left as it is; a committed one is refused."""
     view = describe(broker, number)
     if view.is_live:
         await abort_now(broker, number, BY_OPERATOR)
@@ -117,7 +119,7 @@ def _live(broker: Broker, one: Transaction, now: InstantNs) -> TransactionView:
 
 
 def _holds(broker: Broker, number: int, topic: str, partition: int) -> HeldBack:
-    """Nothing, when the topic was deleted meanwhile."""
+    """No records, if the topic was deleted meanwhile."""
     with suppress(UnknownTopic, UnknownPartition):
         outcomes = broker.partition(TopicName(topic), partition).outcomes
         return HeldBack(topic, partition, outcomes.count(number), outcomes.first_offset(number))
@@ -125,7 +127,7 @@ def _holds(broker: Broker, number: int, topic: str, partition: int) -> HeldBack:
 
 
 def _pledged(pledges: Iterable[Pledge]) -> tuple[PledgedPart, ...]:
-    """A worker that acknowledges one by one makes a pledge of each."""
+    """Pledges summed up, as a worker that acknowledges one by one makes a pledge for each record."""
     counts: Counter[tuple[str, str, int, str]] = Counter()
     for one in pledges:
         counts[one.group, one.topic, one.partition, one.action] += one.count
@@ -148,5 +150,5 @@ def _is_hanging(one: Transaction, now: InstantNs) -> bool:
 
 
 def _age_ms(one: Transaction, now: InstantNs) -> int:
-    # The clock of a machine may be set back.
+    # The system clock may be set back.
     return max(0, now - one.began_at) // NS_PER_MS

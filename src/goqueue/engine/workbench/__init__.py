@@ -1,1 +1,1 @@
-"""The workbench for dead letters: look at them, send them back, or be done with them."""
+"""Dead-letter workbench: view, redrive and purge dead letters."""

@@ -1,7 +1,7 @@
-"""Where the dead letters of a topic are, and which of them nobody has dealt with yet.
+"""Dead letters of a topic: their place, and which of them are still open.
 
-A letter that was sent back or purged stays in its log, as every record does, but is settled: a group that no consumer
-can join keeps track of that, in the same way and in the same journal as any other group.
+A redriven or purged letter stays in its log, as every record does, but is settled in the queue of an internal group,
+with the same journal and state as any other group.
 """
 
 from collections.abc import Sequence
@@ -22,13 +22,13 @@ from goqueue.model.topic import TopicName
 __all__ = ["WORKBENCH", "Desk", "Letter", "desk_of", "letter_of", "origin_of"]
 
 WORKBENCH = "__dlq"
-"""The group; names that begin like this are refused to users."""
+"""The internal group; names with this prefix are refused to users."""
 
 _decode = msgspec.json.Decoder(DeadLetter).decode
 
 
 class Letter(NamedTuple):
-    """A dead letter; `origin` is None for a record that somebody else has put there."""
+    """A dead letter; `origin` is None for a record that the broker did not move here."""
 
     partition: int
     record: Record
@@ -38,28 +38,28 @@ class Letter(NamedTuple):
 
 
 class Desk:
-    """The dead letters of one topic; of a topic that shares its dead letters with others, only its own."""
+    """The dead letters of one topic; if it shares a dead-letter topic with others, only its own."""
 
     def __init__(self, broker: Broker, name: TopicName, origin: TopicName | None) -> None:
         self.broker = broker
         self.name = name
         self.origin = origin
-        """None for whatever is there."""
+        """None for all letters of the dead-letter topic."""
 
     @property
     def partitions(self) -> tuple[Partition, ...]:
-        """None when no letter ever came."""
+        """Empty if there was never a letter."""
         try:
             return self.broker.partitions(self.name)
         except UnknownTopic:
             return ()
 
     def ends(self) -> tuple[int, ...]:
-        """Where the letters of each partition end now."""
+        """The end of the letters in each partition now."""
         return tuple(partition.stable_offset for partition in self.partitions)
 
     def first_open(self, partition: Partition) -> int:
-        """Everything before is settled, or gone."""
+        """Everything before is settled or dropped."""
         state = self.broker.queues.get(WORKBENCH, partition.id)
         return max(partition.log.start_offset, 0 if state is None else state.delivery.floor)
 
@@ -74,10 +74,10 @@ class Desk:
             return self.name == self.origin + DEAD_LETTER_SUFFIX
         return origin.topic == self.origin
 
-    # Being done with letters.
+    # Settlement of letters.
 
     async def state(self, partition: Partition) -> QueueState:
-        """Ready to be changed."""
+        """The queue of a partition, opened if necessary."""
         state = self.broker.queues.of(WORKBENCH, partition.id)
 
         def decide() -> DeliveryEvent | None:
@@ -89,17 +89,17 @@ class Desk:
         return state
 
     def settle(self, state: QueueState, offsets: Sequence[int]) -> DeliveryEvent | None:
-        """The decision that these are done with, for whoever has the turn of the state; None when there are none."""
+        """The event that settles these letters, for the holder of the lock; None if there are none."""
         now = self.broker.clock.now_ns()
         return state.delivery.lease(Looked((), {}, skipped=offsets), WORKBENCH, deadline=now, now=now)
 
 
 def desk_of(broker: Broker, name: TopicName) -> Desk:
-    """By the name of the topic they come from, or of the one they are in."""
+    """The letters of a topic, named by itself or by its dead-letter topic."""
     topics = {topic.name: topic for topic in broker.catalog}
     kept = TopicName(name + DEAD_LETTER_SUFFIX)
     if name not in topics:
-        # The topic may be gone, and what came from it not.
+        # The topic may be deleted while its letters still exist.
         return Desk(broker, broker.catalog.topic(kept if kept in topics else name).name, name)
     if is_dead_letter_topic(name) or any(topic.config.dead_letter_topic == name for topic in topics.values()):
         return Desk(broker, name, None)

@@ -1,4 +1,4 @@
-"""What a dead letter becomes when it is sent back: the record it was, changed if somebody says so."""
+"""Edits of redriven dead letters: the original record, with optional changes."""
 
 from typing import NamedTuple
 
@@ -25,32 +25,33 @@ _OWN_HEADERS = (DEAD_LETTER_HEADER, REDRIVEN_HEADER)
 
 
 class Edit(msgspec.Struct, frozen=True):
-    """What is to be different; UNSET leaves it as it was."""
+    """Changes to the record; UNSET leaves a field as it was."""
 
     value: bytes | UnsetType | None = UNSET
     key: bytes | UnsetType | None = UNSET
     headers: tuple[tuple[str, bytes], ...] | UnsetType = UNSET
-    """All that the record is to have."""
+    """All headers of the record."""
     marks: tuple[tuple[str, bytes], ...] = ()
-    """Headers that it gets unless it has some of that name."""
+    """Headers added unless the record has headers of these names."""
     topic: TopicName | None = None
-    """Where it goes instead of where it came from."""
+    """The target, instead of the original topic."""
 
 
 class Mended(NamedTuple):
-    """The record to append, encoded, and where."""
+    """The encoded record to append, and its partition."""
 
     target: LogId
     record: bytes
 
 
 class Mending:
-    """Of the letters of one desk, all in the same way."""
+    """Applies one edit to letters of one topic."""
 
     def __init__(self, desk: Desk, edit: Edit) -> None:
         if edit.topic == desk.name:
             raise InvalidRequest(
-                f"{desk.name} is where these dead letters are", hint="choose another topic, or none for their own"
+                f"{desk.name} already holds these dead letters",
+                hint="choose another topic, or none for their original topic",
             )
         if edit.topic is not None:
             desk.broker.catalog.topic(edit.topic)
@@ -59,7 +60,7 @@ class Mending:
         self._placement = Placement()
 
     async def mend(self, source: LogId, record: Record, origin: DeadLetter | None) -> Mended:
-        """`record` as it lies in the log of dead letters."""
+        """`record` is the letter as stored in the log."""
         topic = self._topic(self._desk.broker, origin)
         mended = self._changed(source, record)
         size, limit = len(mended.value or b""), topic.config.max_value_bytes
@@ -72,11 +73,11 @@ class Mending:
         if self._edit.topic is not None:
             return broker.catalog.topic(self._edit.topic)
         if origin is None:
-            raise InvalidRequest("the record does not say where it comes from", hint="say to which topic it is to go")
+            raise InvalidRequest("the original topic of the record is unknown", hint="name the topic to send it to")
         try:
             return broker.catalog.topic(TopicName(origin.topic))
         except UnknownTopic as error:
-            error.hint = "create the topic again, or say to which other one it is to go"
+            error.hint = "create the topic again, or name another topic to send it to"
             raise
 
     def _changed(self, source: LogId, record: Record) -> Record:
@@ -96,7 +97,7 @@ class Mending:
         )
 
     def _partition(self, topic: Topic, record: Record, origin: DeadLetter | None) -> int:
-        """The one it came from, if that is still there and its key the same; else that of its key."""
+        """The original partition if it still exists and the key is unchanged; otherwise that of the key."""
         is_home = origin is not None and topic.name == origin.topic
         if origin is not None and is_home and self._edit.key is UNSET and origin.partition < topic.partitions:
             return origin.partition

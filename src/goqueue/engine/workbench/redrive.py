@@ -1,7 +1,7 @@
-"""Send dead letters back, or purge them: page by page, as fast as allowed.
+"""Redrive and purge of dead letters: page by page, at a limited rate.
 
-That a record is appended and that its dead letter is done with is one entry of the journal: it is never lost, and never
-sent back twice, whatever happens in between and whoever else does the same.
+The append of a record and the settlement of its dead letter share one journal entry: a record is never lost and never
+redriven twice, even if several callers redrive at once.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -30,9 +30,9 @@ __all__ = ["Move", "NotMoved", "Orders", "Report", "purge", "redrive"]
 PAGE = 500
 MOST_BYTES = 8 * 1024 * 1024
 MOST_TOLD = 1000
-"""Moves and failures that are named one by one; all are counted."""
+"""Moves and failures that are listed; all are counted."""
 STEPS_PER_S = 10
-"""How often a rate is kept to within a second."""
+"""Steps per second in which a rate is kept."""
 NS_PER_S = 1_000_000_000
 NS_PER_MS = 1_000_000
 
@@ -40,7 +40,7 @@ Handle = Callable[[list[Letter]], Awaitable[None]]
 
 
 class Orders(msgspec.Struct, frozen=True):
-    """What is to be done, with how many at most, and how fast. A dry run tells and changes nothing."""
+    """The selection, the number and the rate. A dry run reports and changes nothing."""
 
     wanted: Wanted
     edit: Edit = Edit()
@@ -49,11 +49,11 @@ class Orders(msgspec.Struct, frozen=True):
     per_second: float | None = None
     after: Place | None = None
     ends: tuple[int, ...] | None = None
-    """Only letters before these offsets of their partitions; without them, those that are there now."""
+    """Only letters before these offsets of their partitions; None for the letters that exist now."""
 
 
 class Move(NamedTuple):
-    """A letter, and the record it became; the offset is None when that is not known."""
+    """A letter and the record it became; the offset is None if it is not known."""
 
     partition: int
     offset: int
@@ -68,21 +68,21 @@ class NotMoved(NamedTuple):
 
 
 class Report(msgspec.Struct):
-    """What became of the letters that were selected."""
+    """The outcome for the selected letters."""
 
     matched: int = 0
     done: int = 0
-    """Sent back or purged; in a dry run, what would be."""
+    """Redriven or purged; in a dry run, what would be."""
     failed: int = 0
     missing: int = 0
-    """Of places that were named: no letter there, or none that is left."""
+    """Places that were named and have no letter, or none that is left."""
     moves: list[Move] = []
     failures: list[NotMoved] = []
     last: Place | None = None
-    """Where to go on, when the limit was reached before the end."""
+    """Where to continue, if the limit was reached before the end."""
     ends: tuple[int, ...] = ()
     stopped: GoQueueError | None = None
-    """Why not even all that was selected was looked at."""
+    """The error after which the rest of the selection was not looked at."""
 
     def moved(self, moves: Sequence[Move]) -> None:
         self.done += len(moves)
@@ -95,7 +95,7 @@ class Report(msgspec.Struct):
 
 
 async def redrive(desk: Desk, orders: Orders) -> Report:
-    """Append the selected letters to the topics they came from; all groups of those topics see them."""
+    """Append the selected letters to their original topics, where all groups receive them."""
     mending = Mending(desk, orders.edit)
     report = Report()
 
@@ -112,7 +112,7 @@ async def redrive(desk: Desk, orders: Orders) -> Report:
 
 
 async def purge(desk: Desk, orders: Orders) -> Report:
-    """Be done with the selected letters, for good."""
+    """Settle the selected letters for good."""
     report = Report()
 
     async def handle(letters: list[Letter]) -> None:
@@ -126,7 +126,8 @@ async def purge(desk: Desk, orders: Orders) -> Report:
 
 
 async def _each_page(desk: Desk, orders: Orders, report: Report, handle: Handle) -> Report:
-    """Letters that come while this goes on are left alone, so that it ends also when they come back at once."""
+    """Letters that arrive meanwhile are left alone, so that the loop ends even if redriven records fail again at
+    once."""
     report.ends = desk.ends() if orders.ends is None else orders.ends
     report.last = orders.after
     pace = _Pace(desk, None if orders.dry_run else orders.per_second)
@@ -140,7 +141,7 @@ async def _each_page(desk: Desk, orders: Orders, report: Report, handle: Handle)
         except GoQueueError as error:
             if not report.done:
                 raise
-            # What is done is done, and worth to be told.
+            # Some letters are done and must be reported.
             report.stopped = error
             return report
         report.last = page.last
@@ -176,7 +177,7 @@ class _Batch:
         self.letters: list[Record] = []
 
     def add(self, letter: Record, mended: Mended) -> bool:
-        """Whether it belongs to this batch."""
+        """Add the record; returns False if it belongs to another partition."""
         if self.target not in (None, mended.target):
             return False
         self.target = mended.target
@@ -189,7 +190,7 @@ class _Batch:
 async def _redrive_some(
     desk: Desk, mending: Mending, source: Partition, offsets: list[int], report: Report
 ) -> list[int]:
-    """Those of them that go to one partition; returns the others."""
+    """Redrive the letters that go to one partition; returns the others."""
     broker = desk.broker
     if broker.guard.is_full:
         raise DiskFull(f"the disk is {broker.guard.used_share:.0%} full")
@@ -250,7 +251,7 @@ async def _purge_some(desk: Desk, source: Partition, offsets: Sequence[int]) -> 
 
 
 class _Pace:
-    """So many in a second. Also the last ones are waited for, so that calls one after the other keep to the rate."""
+    """A rate limit. The last page is waited for, too, so that consecutive calls keep to the rate."""
 
     def __init__(self, desk: Desk, per_second: float | None) -> None:
         self._clock = desk.broker.clock

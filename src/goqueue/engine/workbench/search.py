@@ -1,4 +1,4 @@
-"""Find dead letters: by why, from whom, which key and when; in pages, in the order in which they died."""
+"""Search for dead letters by reason, cause, key, group and time, in pages ordered by time."""
 
 import asyncio
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ PAGE_BYTES = 4 * 1024 * 1024
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """Which letters; None means all. The times are those at which they died: `from_ns` is included, `to_ns` is not."""
+    """A filter on letters; None means all. Times are those of death: `from_ns` is included, `to_ns` is not."""
 
     reason: str | None = None
-    """Somewhere in the reason, in upper or lower case."""
+    """A part of the reason, in upper or lower case."""
     cause: str | None = None
     key: bytes | None = None
     group: str | None = None
@@ -53,12 +53,12 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class LetterPage(NamedTuple):
-    """Letters in order, and the last place that was looked at, or None when that was the end."""
+    """Letters in order, and the last place read, or None at the end."""
 
     letters: list[Letter]
     last: Place | None
     missing: int = 0
-    """So many of the places that were asked for have no letter, or none that is left to be dealt with."""
+    """Number of requested places that have no letter, or one that is settled already."""
 
 
 async def find(
@@ -68,7 +68,7 @@ async def find(
     after: Place | None = None,
     ends: Sequence[int] | None = None,
 ) -> LetterPage:
-    """A page of those that nobody has dealt with; with `ends`, only those before these offsets."""
+    """A page of open letters; with `ends`, only those before these offsets."""
     if not desk.partitions:
         return LetterPage([], None, len(wanted.places or ()))
     if wanted.places is not None:
@@ -86,7 +86,7 @@ async def find(
 
 
 async def show(desk: Desk, number: int, offset: int) -> Letter:
-    """The letter at one place, unless somebody has dealt with it."""
+    """The letter at one place, unless it was redriven or purged."""
     partition = desk.broker.partition(desk.name, number)
     here = [offset] if _can_be_read(desk, partition, offset) else []
     records = codec.decode((await gather(desk.broker, partition, here, PAGE_BYTES)).records)
@@ -100,7 +100,7 @@ async def show(desk: Desk, number: int, offset: int) -> Letter:
 
 
 class _Open(Selection, frozen=True, kw_only=True):
-    """What is to be looked at, and what of it is a letter that is wanted."""
+    """The range to read, and the filter for wanted letters in it."""
 
     desk: Desk
     wanted: Wanted
@@ -122,7 +122,7 @@ class _Open(Selection, frozen=True, kw_only=True):
 async def _at_places(
     desk: Desk, wanted: Wanted, places: Sequence[tuple[int, int]], limit: int, after: Place | None
 ) -> LetterPage:
-    """In the order of partitions and offsets; a page is of one partition."""
+    """Letters by partition and offset; a page is of one partition."""
     left = sorted({place for place in places if after is None or place > (after.partition, after.offset)})
     if not left:
         return LetterPage([], None)

@@ -1,4 +1,4 @@
-"""How many dead letters there are, and what they have in common."""
+"""Dead-letter statistics: numbers by cause, reason and group."""
 
 import asyncio
 from collections import Counter
@@ -11,14 +11,14 @@ from goqueue.model.record import Record
 __all__ = ["OTHERS", "UNKNOWN", "LetterStats", "letter_stats"]
 
 MOST_NAMES = 1000
-"""Different reasons, causes or groups that are told apart."""
+"""Distinct reasons, causes or groups that are counted separately."""
 OTHERS = "(others)"
 UNKNOWN = "(unknown)"
 LONGEST_NAME = 200
 
 
 class LetterStats:
-    """Grows with the number of reasons, within limits, and not with that of letters."""
+    """The size depends on the number of distinct reasons, up to a limit, not on the number of letters."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -45,7 +45,7 @@ def _count(counter: Counter[str], name: str) -> None:
 
 
 async def letter_stats(desk: Desk) -> LetterStats:
-    """Reads all that nobody has dealt with, some at a time, so that others get to read in between."""
+    """Read all open letters, in portions, so that other readers get their turn."""
     stats = LetterStats()
     loop = asyncio.get_running_loop()
     for partition in desk.partitions:
@@ -56,8 +56,8 @@ async def letter_stats(desk: Desk) -> LetterStats:
 
 
 def _add_some(desk: Desk, partition: Partition, start: int, end: int, stats: LetterStats) -> int:
-    """Where to go on."""
-    # Retention may have taken some meanwhile.
+    """Returns where to continue."""
+    # Retention may have dropped some meanwhile.
     start = max(start, partition.log.start_offset)
     for scanned, record in enumerate(records_between(partition, start, end), 1):
         if desk.is_open(partition, record.offset) and desk.is_own(origin_of(record)):
