@@ -4,10 +4,12 @@ import asyncio
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 
 import pytest
 
 from goqueue.client import Admin, Producer, Worker, sync
+from goqueue.errors import ClientClosed
 
 JOBS = [b"%d" % number for number in range(30)]
 AT_ONCE_MS = 2000
@@ -161,8 +163,10 @@ def test_threads_that_still_work_on_jobs_of_a_closed_worker_learn_that_it_is_clo
         (job,) = worker.take(1)
 
         def wait_for_more():
-            while worker.take(100, wait_ms=60_000):
-                pass
+            # A call that begins after the worker was closed is refused.
+            with suppress(ClientClosed):
+                while worker.take(100, wait_ms=60_000):
+                    pass
             ended.set()
 
         thread = threading.Thread(target=wait_for_more)

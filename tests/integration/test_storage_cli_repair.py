@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 
 from goqueue.core.catalog.catalog import Catalog
-from goqueue.engine.kinds import CATALOG
 from goqueue.engine.ports import CreateLog, StateEvent
+from goqueue.engine.stream_names import CATALOG
 from goqueue.model.log import LogId
 from goqueue.model.topic import TopicConfig, topic_name
 from tests.integration.storage_command import goqueue

@@ -6,8 +6,8 @@ import msgspec
 
 from goqueue.core.catalog.catalog import Catalog
 from goqueue.core.catalog.events import CatalogEvent
-from goqueue.engine.kinds import CATALOG
 from goqueue.engine.ports import StateEvent
+from goqueue.engine.stream_names import CATALOG
 from goqueue.model.log import LogId
 from goqueue.model.topic import Topic
 

@@ -23,17 +23,7 @@ from goqueue.engine.alarm import DelayAlarm
 from goqueue.engine.group_commit import GroupCommit
 from goqueue.engine.group_news import GroupNews
 from goqueue.engine.intake import Intake
-from goqueue.engine.kinds import (
-    CATALOG,
-    COORDINATOR,
-    GROUPS,
-    POLICIES,
-    PRODUCER_IDS,
-    RECEIPTS,
-    SCHEDULES,
-    SCHEMAS,
-    broker_kinds,
-)
+from goqueue.engine.kinds import broker_kinds
 from goqueue.engine.partition import (
     PARTITION_STREAMS,
     Partition,
@@ -53,6 +43,16 @@ from goqueue.engine.queue.states import DELIVERIES, QueueStates
 from goqueue.engine.remembered_ids import IDS, RememberedIds
 from goqueue.engine.schemas.formats import no_protoc, schema_formats
 from goqueue.engine.state_log import StateLog
+from goqueue.engine.stream_names import (
+    CATALOG,
+    COORDINATOR,
+    GROUPS,
+    POLICIES,
+    PRODUCER_IDS,
+    RECEIPTS,
+    SCHEDULES,
+    SCHEMAS,
+)
 from goqueue.engine.streams import Machine, Streams
 from goqueue.engine.syncer import Syncer
 from goqueue.engine.tally import Tallies

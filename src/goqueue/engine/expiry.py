@@ -13,9 +13,9 @@ from goqueue.core.groups.group import Group
 from goqueue.core.transactions.events import IdsForgotten
 from goqueue.engine.broker import Broker
 from goqueue.engine.groups import INTERNAL_PREFIX, delete_group, note_use
-from goqueue.engine.kinds import COORDINATOR
 from goqueue.engine.partition import producers_stream
 from goqueue.engine.slices import in_slices
+from goqueue.engine.stream_names import COORDINATOR
 from goqueue.errors import UnknownGroup
 from goqueue.model.ids import InstantNs
 from goqueue.model.topic import TopicName

@@ -4,6 +4,7 @@ A request that changes nothing is answered without a write, so a heartbeat in a 
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -17,12 +18,12 @@ from goqueue.core.groups.views import Assignment
 from goqueue.engine.broker import Broker
 from goqueue.engine.fetch import offset_at
 from goqueue.engine.group_lag import GroupLags
-from goqueue.engine.kinds import GROUPS, POLICIES
 from goqueue.engine.queue.positions import committed_offsets, follow_group, go_to
 from goqueue.engine.slices import in_slices
 from goqueue.engine.state_log import NOTHING_ELSE, Also
+from goqueue.engine.stream_names import GROUPS, POLICIES
 from goqueue.engine.tracing.delivering import committed_offset, note_committed
-from goqueue.errors import InvalidRequest, OffsetOutOfRange, StateConflict
+from goqueue.errors import InvalidRequest, OffsetOutOfRange, StateConflict, UnknownGroup
 from goqueue.model.ids import InstantNs
 from goqueue.model.log import LogId
 from goqueue.model.topic import TopicName, topic_name
@@ -324,14 +325,16 @@ async def expire_members(broker: Broker) -> None:
     members = broker.groups.with_members()
     due = [group.name for group in members if (deadline := group.next_deadline()) is not None and deadline <= now]
     for name in due:
-        await _change(broker, name, lambda group, at: group.expire(now=at))
+        with suppress(UnknownGroup):
+            await _change(broker, name, lambda group, at: group.expire(now=at))
 
 
 async def refresh_groups(broker: Broker) -> None:
     """Topics were created or deleted: reassign the groups that read them."""
     available = _available(broker)
     async for name in in_slices([group.name for group in broker.groups]):
-        if name in broker.groups:
+        # It may be deleted while this waits for the write of another one.
+        with suppress(UnknownGroup):
             await _change(broker, name, lambda group, now: group.refresh(available, now=now))
 
 

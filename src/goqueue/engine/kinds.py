@@ -32,29 +32,20 @@ from goqueue.engine.partition import delays_stream, lanes_stream, outcomes_strea
 from goqueue.engine.queue.receipts import ReceiptKeyGiven
 from goqueue.engine.queue.states import DELIVERIES
 from goqueue.engine.remembered_ids import IDS
+from goqueue.engine.stream_names import (
+    CATALOG,
+    COORDINATOR,
+    GROUPS,
+    POLICIES,
+    PRODUCER_IDS,
+    RECEIPTS,
+    SCHEDULES,
+    SCHEMAS,
+)
 from goqueue.engine.streams import Kind, Machine
 from goqueue.model.topic import Topic
 
-__all__ = [
-    "CATALOG",
-    "COORDINATOR",
-    "GROUPS",
-    "POLICIES",
-    "PRODUCER_IDS",
-    "RECEIPTS",
-    "SCHEDULES",
-    "SCHEMAS",
-    "broker_kinds",
-]
-
-CATALOG = "catalog"
-COORDINATOR = "coordinator"
-GROUPS = "groups"
-POLICIES = "policies"
-PRODUCER_IDS = "producer-ids"
-RECEIPTS = "receipts"
-SCHEDULES = "schedules"
-SCHEMAS = "schemas"
+__all__ = ["broker_kinds"]
 
 
 def broker_kinds(single: Mapping[str, Machine], make_delivery: Callable[[str], Machine]) -> tuple[Kind, ...]:

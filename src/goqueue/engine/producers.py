@@ -2,7 +2,7 @@
 
 from goqueue.core.producers.identities import IdentityGiven
 from goqueue.engine.broker import Broker
-from goqueue.engine.kinds import PRODUCER_IDS
+from goqueue.engine.stream_names import PRODUCER_IDS
 
 __all__ = ["init_producer"]
 

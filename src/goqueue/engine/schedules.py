@@ -15,10 +15,10 @@ from goqueue.core.schedules.schedule import ScheduleConfig, SchedulePatch, patch
 from goqueue.core.schedules.schedules import Schedules
 from goqueue.core.schedules.state import ScheduleState
 from goqueue.engine.broker import Broker
-from goqueue.engine.kinds import SCHEDULES
 from goqueue.engine.placement import Placement
 from goqueue.engine.schemas.validation import check_record
 from goqueue.engine.state_log import Also
+from goqueue.engine.stream_names import SCHEDULES
 from goqueue.errors import InvalidRecord, RecordTooLarge, UnknownTopic
 from goqueue.model.ids import InstantNs
 from goqueue.model.topic import TopicName, topic_name

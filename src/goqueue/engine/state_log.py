@@ -90,17 +90,23 @@ class Also(NamedTuple):
 NOTHING_ELSE = Also()
 
 
-class MachineOwner:
+class OwnerLock(FifoLock):
+    """The lock of a state machine or of one of its parts, shared by all that change it."""
+
+    __slots__ = ("__weakref__", "last_change")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last_change: asyncio.Future[None] | None = None
+
+
+class MachineOwner(NamedTuple):
     """The owner of a whole state machine, or of one of its independent parts."""
 
-    __slots__ = ("__weakref__", "last_change", "lock", "machine", "needs_sync", "stream")
-
-    def __init__(self, stream: str, machine: Machine, needs_sync: Callable[[Any], bool]) -> None:
-        self.stream = stream
-        self.lock = FifoLock()
-        self.machine = machine
-        self.needs_sync = needs_sync
-        self.last_change: asyncio.Future[None] | None = None
+    stream: str
+    machine: Machine
+    needs_sync: Callable[[Any], bool]
+    lock: OwnerLock
 
     def apply(self, event: Any) -> None:
         self.machine.apply(event)
@@ -111,17 +117,15 @@ class StateLog:
 
     def __init__(self, streams: Streams) -> None:
         self.streams = streams
-        self._owners: WeakValueDictionary[tuple[str, str], MachineOwner] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[tuple[str, str], OwnerLock] = WeakValueDictionary()
         self.commit: GroupCommit
 
     def owner(self, stream: str, part: str = "") -> MachineOwner:
-        """The owner of a stream or of a part of it, the same object while it is in use. Parts do not wait for each
-        other."""
-        found, machine = self._owners.get((stream, part)), self.streams.machine(stream)
-        if found is None or found.machine is not machine:
-            needs_sync = self.streams.kind(stream).needs_sync
-            found = self._owners[stream, part] = MachineOwner(stream, machine, needs_sync)
-        return found
+        """Changes of different parts do not wait for each other."""
+        lock = self._locks.get((stream, part))
+        if lock is None:
+            lock = self._locks[stream, part] = OwnerLock()
+        return MachineOwner(stream, self.streams.machine(stream), self.streams.kind(stream).needs_sync, lock)
 
     async def change(
         self, owner: Owner, decide: Callable[[], Sequence[Event]], also: Callable[[], Also] | None = None
@@ -141,7 +145,7 @@ class StateLog:
         events = self.begin(owner, decide, partial(resolve, reply), also)
         if events:
             if isinstance(owner, MachineOwner):
-                owner.last_change = reply
+                owner.lock.last_change = reply
             await shielded(reply)
         return events
 
@@ -165,7 +169,7 @@ class StateLog:
 
     async def settled(self, owner: MachineOwner) -> None:
         """Wait until all changes so far are durable; they can be read as soon as they are written."""
-        reply = owner.last_change
+        reply = owner.lock.last_change
         if reply is not None and not reply.done():
             await asyncio.wait((reply,))
 

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from goqueue.core.catalog.events import CatalogEvent
 from goqueue.engine.broker import Broker
 from goqueue.engine.groups import refresh_groups
-from goqueue.engine.kinds import CATALOG
 from goqueue.engine.partition import PARTITION_STREAMS
 from goqueue.engine.ports import CreateLog, DeleteLog, Operation
 from goqueue.engine.remembered_ids import IDS
 from goqueue.engine.shielded import shielded
 from goqueue.engine.state_log import Also
+from goqueue.engine.stream_names import CATALOG
 from goqueue.errors import InvalidRequest
 from goqueue.model.log import LogId
 from goqueue.model.topic import Topic, TopicConfig, TopicName

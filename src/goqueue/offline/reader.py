@@ -14,8 +14,8 @@ from goqueue.core.catalog.events import CatalogEvent
 from goqueue.core.delay.delays import Delays
 from goqueue.core.delay.events import DelayEvent, KeptDelays
 from goqueue.core.transactions.outcomes import KeptOutcomes, OutcomeEvent, Outcomes
-from goqueue.engine.kinds import CATALOG
 from goqueue.engine.partition import delays_stream, outcomes_stream
+from goqueue.engine.stream_names import CATALOG
 from goqueue.engine.streams import Kind, Streams
 from goqueue.errors import DataFolderDamaged, DataFolderInUse, GoQueueError
 from goqueue.model.log import Chunk, Damage, LogId

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from goqueue import codec
 from goqueue.core.producers.identities import IdentityGiven
 from goqueue.engine.group_commit import INLINE_BYTES, PENDING_BYTES
-from goqueue.engine.kinds import PRODUCER_IDS
+from goqueue.engine.stream_names import PRODUCER_IDS
 from goqueue.errors import GoQueueError
 from goqueue.model.record import Record
 

@@ -3,7 +3,7 @@ import asyncio
 import httpx
 import pytest
 
-from goqueue.engine.kinds import CATALOG
+from goqueue.engine.stream_names import CATALOG
 from goqueue.errors import ERRORS_BY_CODE
 from goqueue.gateways.http.responses import STATUS_BY_CODE
 from goqueue.model.topic import TopicConfig

@@ -161,5 +161,5 @@ def test_weights_are_five_numbers_from_1_to_1000(weights):
 
 @pytest.mark.parametrize("starvation_ms", [0, -5, 86_400_001])
 def test_a_starvation_bound_is_a_millisecond_to_a_day(starvation_ms):
-    with pytest.raises(InvalidRequest, match="passed over"):
+    with pytest.raises(InvalidRequest, match="starvation limit"):
         LanePolicy(starvation_ms=starvation_ms)

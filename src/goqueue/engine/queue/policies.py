@@ -3,7 +3,7 @@
 from goqueue.core.delivery.group_policies import GroupPolicy
 from goqueue.engine.broker import Broker
 from goqueue.engine.groups import group_name, remember_group
-from goqueue.engine.kinds import POLICIES
+from goqueue.engine.stream_names import POLICIES
 from goqueue.model.log import LogId
 from goqueue.model.topic import TopicConfig, TopicName
 

@@ -9,7 +9,6 @@ import msgspec
 from goqueue.core.delivery.events import Leased, Opened
 from goqueue.engine.broker import Broker
 from goqueue.engine.fetch import LONGEST_WAIT_MS
-from goqueue.engine.kinds import CATALOG
 from goqueue.engine.partition import Partition
 from goqueue.engine.queue.dead_letters import EXPIRED, DeadLetters
 from goqueue.engine.queue.gather import Gathered
@@ -20,6 +19,7 @@ from goqueue.engine.queue.sources import SomePartitions, Source, WholeTopics, is
 from goqueue.engine.queue.states import QueueState
 from goqueue.engine.queue.taken import Taken
 from goqueue.engine.state_log import Also
+from goqueue.engine.stream_names import CATALOG
 from goqueue.engine.tracing.delivering import note_delivered
 from goqueue.engine.visibility import is_waiting
 from goqueue.errors import GoQueueError, InvalidRequest, StateConflict, UnknownReceipt, UnknownTopic

@@ -9,9 +9,9 @@ from goqueue.core.schemas.registering import Known
 from goqueue.core.schemas.registry import Registry
 from goqueue.core.schemas.schema import Schema
 from goqueue.engine.broker import Broker
-from goqueue.engine.kinds import SCHEMAS
 from goqueue.engine.schemas.deciding import decide
 from goqueue.engine.schemas.parsing import readable
+from goqueue.engine.stream_names import SCHEMAS
 
 __all__ = [
     "delete_subject",

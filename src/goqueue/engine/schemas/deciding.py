@@ -8,9 +8,9 @@ from goqueue.core.schemas.events import Registered
 from goqueue.core.schemas.parsing import ParseJob
 from goqueue.core.schemas.registering import Registering
 from goqueue.engine.broker import Broker
-from goqueue.engine.kinds import SCHEMAS
 from goqueue.engine.schemas.parsing import Parsed, run_jobs
 from goqueue.engine.shielded import shielded
+from goqueue.engine.stream_names import SCHEMAS
 
 __all__ = ["decide"]
 

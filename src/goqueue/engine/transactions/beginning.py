@@ -9,8 +9,8 @@ from goqueue.core.transactions.events import Began, CoordinatorEvent, Enlisted, 
 from goqueue.core.transactions.transaction import GroupOffset
 from goqueue.engine.broker import Broker
 from goqueue.engine.groups import check_offsets, group_name, remember_group
-from goqueue.engine.kinds import COORDINATOR, PRODUCER_IDS
 from goqueue.engine.state_log import Also, Decision, MachineOwner
+from goqueue.engine.stream_names import COORDINATOR, PRODUCER_IDS
 from goqueue.engine.transactions.ending import abort_now
 from goqueue.engine.transactions.joining import InTransaction, check, transaction_owner
 from goqueue.errors import InvalidRequest, ProducerFenced
@@ -54,7 +54,7 @@ async def enlist(
     assert isinstance(enlisted, Enlisted)
     left_open = coordinator.open_of(enlisted.producer_id)
     if left_open is not None:
-        await abort_now(broker, left_open, "its producer began anew")
+        await abort_now(broker, left_open, "its producer began again")
     return enlisted
 
 

@@ -11,11 +11,11 @@ from goqueue.core.groups.decisions.committing import OffsetAndMetadata
 from goqueue.core.groups.registry import GroupChange
 from goqueue.core.transactions.transaction import GroupOffset, Pledge, Transaction
 from goqueue.engine.broker import Broker
-from goqueue.engine.kinds import GROUPS
 from goqueue.engine.queue.dead_letters import REJECTED, DeadLetters
 from goqueue.engine.queue.settle import retry_policy
 from goqueue.engine.queue.states import QueueState
 from goqueue.engine.state_log import Decision, MachineOwner
+from goqueue.engine.stream_names import GROUPS
 from goqueue.engine.tracing.delivering import Settling, committed_offset, note_committed, note_settled, settling
 from goqueue.errors import UnknownReceipt
 from goqueue.model.ids import InstantNs

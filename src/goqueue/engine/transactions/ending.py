@@ -12,11 +12,11 @@ from goqueue.core.transactions.endings import ABORTED_BY_PRODUCER, TIME_IS_UP
 from goqueue.core.transactions.events import Decided, Ended
 from goqueue.core.transactions.transaction import PartitionPart, State, Transaction
 from goqueue.engine.broker import Broker
-from goqueue.engine.kinds import COORDINATOR
 from goqueue.engine.partition import Marker, Partition
 from goqueue.engine.shielded import shielded
 from goqueue.engine.staged_append import StagedAppend
 from goqueue.engine.state_log import Also, Decision, Owner
+from goqueue.engine.stream_names import COORDINATOR
 from goqueue.engine.tracing.waiting import note_ended
 from goqueue.engine.transactions.consequences import GroupMoves, QueueChanges
 from goqueue.engine.transactions.joining import transaction_owner

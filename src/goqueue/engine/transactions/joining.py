@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from goqueue.engine.broker import Broker
-from goqueue.engine.kinds import COORDINATOR
 from goqueue.engine.partition import ProducerBatch
 from goqueue.engine.state_log import Decision, MachineOwner
+from goqueue.engine.stream_names import COORDINATOR
 from goqueue.errors import InvalidRequest, StateConflict, TransactionEnded
 from goqueue.model.log import LogId
 

@@ -16,7 +16,7 @@ from goqueue.model.log import LogId
 from goqueue.model.record import Flag, Record
 from goqueue.model.topic import Topic, TopicName
 
-__all__ = ["REDRIVEN_HEADER", "Edit", "Mended", "Mending"]
+__all__ = ["REDRIVEN_HEADER", "Edit", "EditedLetter", "Mending"]
 
 REDRIVEN_HEADER = "goqueue-redriven-from"
 """Topic, partition and offset of the dead letter."""
@@ -37,7 +37,7 @@ class Edit(msgspec.Struct, frozen=True):
     """The target, instead of the original topic."""
 
 
-class Mended(NamedTuple):
+class EditedLetter(NamedTuple):
     """The encoded record to append, and its partition."""
 
     target: LogId
@@ -59,7 +59,7 @@ class Mending:
         self._edit = edit
         self._placement = Placement()
 
-    async def mend(self, source: LogId, record: Record, origin: DeadLetter | None) -> Mended:
+    async def mend(self, source: LogId, record: Record, origin: DeadLetter | None) -> EditedLetter:
         """`record` is the letter as stored in the log."""
         topic = self._topic(self._desk.broker, origin)
         mended = self._changed(source, record)
@@ -67,7 +67,7 @@ class Mending:
         if size > limit:
             raise RecordTooLarge(f"a value of {size} bytes, the limit of {topic.name} is {limit}")
         await check_record(self._desk.broker, topic, mended)
-        return Mended(LogId(topic.name, self._partition(topic, mended, origin)), codec.encode((mended,)))
+        return EditedLetter(LogId(topic.name, self._partition(topic, mended, origin)), codec.encode((mended,)))
 
     def _topic(self, broker: Broker, origin: DeadLetter | None) -> Topic:
         if self._edit.topic is not None:

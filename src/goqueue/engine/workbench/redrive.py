@@ -18,7 +18,7 @@ from goqueue.engine.staged_append import StagedAppend
 from goqueue.engine.state_log import Also
 from goqueue.engine.tracing.dead_letters import note_redriven
 from goqueue.engine.workbench.desk import Desk, Letter, origin_of
-from goqueue.engine.workbench.mending import Edit, Mended, Mending
+from goqueue.engine.workbench.mending import Edit, EditedLetter, Mending
 from goqueue.engine.workbench.search import Wanted, find
 from goqueue.errors import DiskFull, GoQueueError
 from goqueue.model.log import LogId
@@ -176,7 +176,7 @@ class _Batch:
         self.parts: list[bytes] = []
         self.letters: list[Record] = []
 
-    def add(self, letter: Record, mended: Mended) -> bool:
+    def add(self, letter: Record, mended: EditedLetter) -> bool:
         """Add the record; returns False if it belongs to another partition."""
         if self.target not in (None, mended.target):
             return False

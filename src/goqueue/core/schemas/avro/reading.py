@@ -97,7 +97,7 @@ class _Reader:
         seen: set[str] = set()
         for index, branch in enumerate(branches):
             if isinstance(branch, Union):
-                raise refused(f"{path}/{index}", "a union stands directly in a union", hint="merge the two")
+                raise refused(f"{path}/{index}", "a union must not contain a union directly", hint="merge the two")
             label = branch.name if isinstance(branch, Named) else branch.kind
             if label in seen:
                 raise refused(f"{path}/{index}", f"the union has {label} twice")
