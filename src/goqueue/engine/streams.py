@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import partial
 from itertools import chain, repeat
 from sys import intern
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, get_args
 from zlib import crc32
 
 import msgspec
@@ -28,6 +28,7 @@ UNITS = 256
 
 _encode = msgspec.msgpack.Encoder().encode
 _bundles = msgspec.msgpack.Decoder(dict[str, bytes])
+_raw_parts = msgspec.msgpack.Decoder(list[msgspec.Raw])
 
 Touched = tuple[str, Hashable]
 """A stream and, if its machine has parts, one of them."""
@@ -71,6 +72,8 @@ class Kind:
         self.prefix = prefix
         self.events = msgspec.msgpack.Decoder[Any](events)
         self.snapshots = msgspec.msgpack.Decoder[Any](snapshots)
+        self.parts = None if part_of is None else msgspec.msgpack.Decoder[Any](get_args(snapshots)[0])
+        """Of one part of a snapshot, which is a sequence of them."""
         self.make = make
         """Creates the machine of a stream."""
         self.needs_sync = needs_sync
@@ -159,7 +162,15 @@ class Streams:
             return
         if self.kind(stream).is_bundled:
             self._alone.add(stream)
-        self.machine(stream).restore(_read(stream, self.kind(stream).snapshots, snapshot))
+        self.machine(stream).restore(self._read_snapshot(stream, snapshot))
+
+    def _read_snapshot(self, stream: str, snapshot: bytes) -> Any:
+        """That of a parted machine is read part by part: many parts at once would leave holes in memory."""
+        kind = self.kind(stream)
+        if kind.parts is None:
+            return _read(stream, kind.snapshots, snapshot)
+        parts = kind.parts
+        return (_read(stream, parts, part) for part in _read(stream, _raw_parts, snapshot))
 
     def apply(self, event: StateEvent) -> None:
         if not event.payload:

@@ -23,6 +23,13 @@ async def json_list(field: str, items: Iterable[Item], shown: Callable[[Item], A
 
 
 async def json_stream(field: str, items: AsyncIterable[Any]) -> msgspec.Raw:
-    """As `json_list`, of items that are made with pauses."""
-    parts = [encode_json(item) async for item in items]
-    return msgspec.Raw(b'{"%s":[%s]}' % (field.encode(), b",".join(parts)))
+    """As `json_list`, of items that are made with pauses. The text grows item by item: joining it would take long."""
+    text = bytearray(b'{"%s":[' % field.encode())
+    begins = len(text)
+    async for item in items:
+        text += encode_json(item)
+        text += b","
+    if len(text) > begins:
+        del text[-1]
+    text += b"]}"
+    return msgspec.Raw(text)

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from starlette.types import Send
 
+from goqueue.engine.slices import others_turn
 from goqueue.errors import GoQueueError
 
 __all__ = [
@@ -94,6 +95,8 @@ STATUS_BY_CODE = {
 RETRY_AFTER_S = {"storage_busy": 1, "disk_full": 10, "server_busy": 1, "not_ready": 1}
 RETRY_AFTER_OTHERWISE_S = 5
 
+PIECE_BYTES = 256 * 1024
+
 Header = tuple[bytes, bytes]
 
 encode_json = msgspec.json.Encoder().encode
@@ -134,7 +137,7 @@ def retry_after(body: ErrorBody) -> tuple[Header, ...]:
 async def respond(
     send: Send,
     status: int,
-    payload: bytes,
+    payload: "bytes | memoryview",
     *,
     media_type: bytes = b"application/json",
     headers: Iterable[Header] = (),
@@ -147,4 +150,16 @@ async def respond(
         "headers": [(b"content-type", media_type), (b"content-length", b"%d" % len(payload)), *headers],
     }
     await send(head)
-    await send({"type": "http.response.body", "body": payload, "more_body": not finished})
+    if len(payload) > PIECE_BYTES:
+        payload = await _send_most(send, payload)
+    await send({"type": "http.response.body", "body": bytes(payload), "more_body": not finished})
+
+
+async def _send_most(send: Send, payload: "bytes | memoryview") -> memoryview:
+    """All but the last piece, with a pause after each: copying tens of megabytes at once would hold the event loop."""
+    view, last = memoryview(payload), (len(payload) - 1) // PIECE_BYTES * PIECE_BYTES
+    for start in range(0, last, PIECE_BYTES):
+        piece = bytes(view[start : start + PIECE_BYTES])
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await others_turn()
+    return view[last:]

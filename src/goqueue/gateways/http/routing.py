@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import msgspec
 from starlette.routing import Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -83,7 +84,9 @@ class _Operation:
             media_type = self._dialect.media_type(scope) if self._is_json else self._media_type
             await respond(send, status, payload, media_type=media_type, headers=headers)
 
-    async def _carry_out(self, scope: Scope, receive: Receive) -> tuple[bytes, int, tuple[tuple[bytes, bytes], ...]]:
+    async def _carry_out(
+        self, scope: Scope, receive: Receive
+    ) -> tuple[bytes | memoryview, int, tuple[tuple[bytes, bytes], ...]]:
         if self._endpoint.changes:
             check_page(scope)
         message = await receive()
@@ -102,7 +105,10 @@ class _Operation:
     async def _take_back(self, answer: Any) -> None:
         await self._endpoint.take_back(self._broker, answer)
 
-    def _encode(self, content: Any) -> bytes:
+    def _encode(self, content: Any) -> bytes | memoryview:
+        if isinstance(content, msgspec.Raw):
+            # Large lists are text already.
+            return memoryview(content)
         return encode_json(content) if self._is_json else bytes(content)
 
 

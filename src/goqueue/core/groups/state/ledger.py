@@ -1,6 +1,7 @@
 """Ledger of a group: the state that its events add up to. `apply` is the only writer, live and in recovery."""
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from itertools import groupby
 from sys import intern
 from types import MappingProxyType
@@ -31,6 +32,7 @@ from goqueue.model.log import LogId
 __all__ = ["Ledger"]
 
 NEVER_REBALANCED = RebalanceStats()
+MOST_SHARED = 10_000
 NO_TOPICS: Mapping[str, int] = MappingProxyType({})
 
 
@@ -125,7 +127,7 @@ class Ledger:
 
     def _commit(self, event: OffsetsCommitted) -> None:
         for each in event.offsets:
-            log = LogId(intern(each.topic), each.partition)
+            log = _shared(each.topic, each.partition)
             self.offsets[log] = CommittedOffset(each.offset, each.metadata, event.at)
 
     def snapshot(self) -> GroupSnapshot:
@@ -170,9 +172,15 @@ class Ledger:
         else:
             self.roster, self.reconciliation = NO_MEMBERS, NOTHING_HELD
         self.topics = dict(snapshot.topics) if snapshot.topics else NO_TOPICS
-        self.offsets = {LogId(intern(kept.topic), kept.partition): kept.committed for kept in snapshot.offsets}
+        self.offsets = {_shared(kept.topic, kept.partition): kept.committed for kept in snapshot.offsets}
         self.is_paused, self.pause_reason = snapshot.is_paused, snapshot.pause_reason
         self.used_at = snapshot.used_at
+
+
+@lru_cache(maxsize=MOST_SHARED)
+def _shared(topic: str, partition: int) -> LogId:
+    """One object for all groups that read the partition."""
+    return LogId(intern(topic), partition)
 
 
 def _reconciliation(members: Iterable[MemberSnapshot]) -> Reconciliation:
