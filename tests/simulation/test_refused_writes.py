@@ -303,7 +303,7 @@ class Life:
 def shown(streams, stream: str) -> object:
     machine = streams.machine(stream)
     if isinstance(machine, Outcomes):
-        # Ends are remembered until somebody has seen that they are durable, which all of them are by now.
+        # Ends are remembered until `stable` is called with a high watermark behind them, which all of them have by now.
         machine.stable(1 << 62)
     return msgspec.msgpack.decode(msgspec.msgpack.encode(streams.machine(stream).snapshot()))
 

@@ -228,6 +228,7 @@ class Broker(Intake):
 
     def close_partitions(self, name: TopicName) -> None:
         for partition in self.opened.remove(name):
+            partition.is_closed = True
             self.queues.remove(self.queues.of_log(partition.id))
             for stream in PARTITION_STREAMS:
                 self.streams.remove(stream(partition.id))

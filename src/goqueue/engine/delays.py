@@ -16,7 +16,7 @@ from goqueue.engine.firing import wake_queues
 from goqueue.engine.partition import Partition, delays_stream
 from goqueue.engine.queue.gather import gather
 from goqueue.engine.state_log import Also
-from goqueue.errors import DelayIsOver, GoQueueError, InvalidRequest, UnknownDelay, UnknownPartition
+from goqueue.errors import DelayIsOver, GoQueueError, InvalidRequest, UnknownDelay, UnknownPartition, UnknownTopic
 from goqueue.model.delay import check_dues
 from goqueue.model.record import Record
 from goqueue.model.topic import TopicName
@@ -213,6 +213,12 @@ async def _cancel(broker: Broker, partition: Partition, offsets: BitMap64) -> No
 async def _change(
     broker: Broker, partition: Partition, offsets: BitMap64, decide: Callable[[], Sequence[DelayEvent]]
 ) -> None:
+    def decide_if_open() -> Sequence[DelayEvent]:
+        # The topic may be deleted, and another one made under its name, while this waits for the lock.
+        if partition.is_closed:
+            raise UnknownTopic(f"{partition.id.topic} was deleted")
+        return decide()
+
     def written() -> None:
         # Groups that wait for a cancelled record skip it.
         over = offsets - partition.delays.by_state(offsets)[DelayState.PENDING]
@@ -220,7 +226,7 @@ async def _change(
             wake_queues(broker, partition, list(over))
 
     owner = broker.state_log.owner(delays_stream(partition.id))
-    await broker.state_log.change(owner, decide, lambda: Also(written=written))
+    await broker.state_log.change(owner, decide_if_open, lambda: Also(written=written))
 
 
 def _status(partition: Partition, offset: int) -> DelayStatus:

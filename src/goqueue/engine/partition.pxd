@@ -34,6 +34,7 @@ cdef class Partition:
     cdef str _delays_stream
     cdef str _outcomes_stream
     cdef long long _next_offset
+    cdef public bint is_closed
     cdef bint _has_strayed
     cdef Watermark _watermark
     cdef long long _newest_ns

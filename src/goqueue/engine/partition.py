@@ -25,7 +25,7 @@ from goqueue.engine.ports import AppendRecords, Clock, Entry, Log
 from goqueue.engine.staged_append import NO_IDS, BatchIds, StagedAppend
 from goqueue.engine.state_log import Also, Owner, StateLog
 from goqueue.engine.tally import TopicTally
-from goqueue.errors import GoQueueError, InvalidRecord, OffsetOutOfRange, RecordTooLarge, StorageBusy
+from goqueue.errors import GoQueueError, InvalidRecord, OffsetOutOfRange, RecordTooLarge, StorageBusy, UnknownTopic
 from goqueue.model.ids import InstantNs
 from goqueue.model.log import Chunk, LogId
 from goqueue.model.priority import NORMAL
@@ -147,6 +147,8 @@ class Partition:
         self._delays_stream = delays_stream(log_id)
         self._outcomes_stream = outcomes_stream(log_id)
         self._next_offset = log.next_offset
+        self.is_closed = False
+        """The topic was deleted; another one may have its name."""
         self._has_strayed = False
         """True if offsets were assigned to records that were not written to the log."""
         self._watermark = Watermark(log.next_offset)
@@ -223,6 +225,8 @@ class Partition:
 
         Records of a transaction are hidden until it commits.
         """
+        if self.is_closed:
+            raise UnknownTopic(f"{self.id.topic} was deleted")
         base, now = self.next_offset, max(self._now_ns(), self._newest_ns)
         added, _, largest_value, flags, priorities = _stamp(batch, base, now)
         if largest_value > max_value_bytes or flags & CONTROL:

@@ -1,5 +1,7 @@
 """Schedules at work, with a clock that is moved by hand."""
 
+import asyncio
+
 import msgspec
 import pytest
 
@@ -14,9 +16,11 @@ from goqueue.engine.schedules import (
     fire_due,
     pause_schedule,
 )
+from goqueue.engine.stream_names import SCHEDULES
 from goqueue.engine.topics import create_topic, delete_topic
 from goqueue.errors import ScheduleExists, UnknownSchedule, UnknownTopic
 from goqueue.model.topic import TopicConfig, TopicName
+from tests.unit.engine.queue_scene import steps
 
 REPORTS = TopicName("reports")
 S = 1_000_000_000
@@ -109,3 +113,20 @@ async def test_schedules_are_changed_paused_and_deleted_for_good(open_broker, cl
         assert len(broker.schedules) == 0
         with pytest.raises(UnknownSchedule):
             await delete_schedule(broker, "report")
+
+
+async def test_a_firing_that_waits_while_its_topic_is_made_again_is_not_written_to_the_new_one(open_broker, clock):
+    async with open_broker() as broker:
+        await create_topic(broker, REPORTS, 1, TopicConfig())
+        await create_schedule(broker, every(10))
+        clock.advance_ms(10_000)
+        async with broker.state_log.owner(SCHEDULES).lock:
+            firing = asyncio.ensure_future(fire_due(broker, Placement()))
+            await steps(10)
+            await delete_topic(broker, REPORTS)
+            await create_topic(broker, REPORTS, 1, TopicConfig())
+        await firing
+        assert published(broker) == []
+        assert broker.schedules.state("report").history[0].outcome.value == "skipped"
+    async with open_broker() as broker:
+        assert published(broker) == []

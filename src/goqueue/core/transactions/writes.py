@@ -41,13 +41,6 @@ class Writes:
         cut = ((max(start, first), min(stop, end)) for start, stop in self.runs())
         self.bounds = array("q", (bound for start, stop in cut if start < stop for bound in (start, stop)))
 
-    def remove(self, first: int, end: int) -> None:
-        after = Writes()
-        after.bounds = self.bounds[:]
-        after.keep(end, AFTER_ANY_OFFSET)
-        self.keep(0, first)
-        self.bounds.extend(after.bounds)
-
     def bitmap(self) -> BitMap64:
         offsets = BitMap64()
         for first, end in self.runs():

@@ -60,7 +60,7 @@ def check_host(scope: Scope, allowed: AllowedHosts) -> None:
 def check_page(scope: Scope) -> None:
     """Raises if a page of another origin made a browser send this."""
     found = dict(scope["headers"])
-    # Each of several: a browser sends one, and what stands before this broker may have added others.
+    # Each of several: a browser sends one, and a proxy may have added others.
     for name, value in scope["headers"]:
         if name == b"sec-fetch-site" and value not in OWN_SITE:
             raise _foreign("a page of another site asked for this: nothing was changed")
